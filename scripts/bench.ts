@@ -1,6 +1,6 @@
 /**
- * npm run -s bench -- <suite>   runs scripts/bench/<suite>.ts, which prints one JSON object a line:
- * {"suite", "name", "value", "unit", "goal", "n", "note"}; value is the median of n.
+ * `npm run -s bench -- SUITE` runs scripts/bench/SUITE.ts, which prints one JSON object a line: {"suite",
+ * "name", "value", "unit", "goal", "n", "note"}. The value is the median of n.
  */
 import { readdirSync } from 'node:fs'
 

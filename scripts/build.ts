@@ -1,6 +1,7 @@
 /**
- * Compiles src into dist as `npm pack` ships it: JavaScript, declarations, and beside them the data files that modules read. Needs the
- * root's dist for the packages that stand on it: `node bin/launch.mjs scripts/build.ts [packages/NAME...]`, without one all of them.
+ * Compiles src into dist as `npm pack` ships it: JavaScript, declarations, and the data files that modules
+ * read. The packages need the root's dist. `node bin/launch.mjs scripts/build.ts [packages/NAME...]` builds
+ * the named ones, or all.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
@@ -9,10 +10,13 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { explain, RlError } from '../src/errors.ts'
 
-/** Kept as they are: compiled WebAssembly, and what other programs run (Python, Node threads of Pyodide, scripts of pages). */
+/**
+ * Files that are copied: compiled WebAssembly, and code for other programs (Python, Node threads of Pyodide,
+ * pages' scripts).
+ */
 const DATA = /\.(wasm|mjs|cjs|py|js)$/
 
-/** In order: each package may stand on those before it. */
+/** In order: each package may need those before it. */
 export const BUILT = [
   '.',
   ...['environment-desktop', 'environment-web', 'environment-coding', 'environment-tools'].map(
@@ -51,7 +55,7 @@ if (import.meta.url === pathToFileURL(process.argv[1]).href)
     const wanted = process.argv.slice(2)
     for (const folder of wanted.length > 0 ? wanted : BUILT) build(folder)
   } catch (error) {
-    // What the compiler found is told already.
+    // The compiler has told what it found.
     process.stderr.write(`build: ${error instanceof RlError ? explain(error) : 'dist/ could not be made'}\n`)
     process.exitCode = 1
   }

@@ -62,7 +62,7 @@ function caseNames(folder: string): string[] {
     .sort((a, b) => a[0].localeCompare(b[0]) || Number(idOf(a).slice(1)) - Number(idOf(b).slice(1)))
 }
 
-/** Runs one case in a process group of its own, so that nothing of it stays behind. */
+/** Runs one case in its own process group, so that nothing of it is left. */
 function runCase(folder: string, name: string, deadlineMs: number): Promise<Result> {
   return new Promise((resolveResult) => {
     const began = performance.now()

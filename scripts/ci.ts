@@ -1,7 +1,8 @@
 /**
- * `node bin/launch.mjs scripts/ci.ts`: all tests on Node 24; on 22 and 26 the types, a smoke run and the tests that touch
- * native modules, threads and processes; the smoke run once more through the launcher on 20, which goes on with 24. All
- * smoke runs must have the same digest. The last line is `N passed, N failed` over everything.
+ * `node bin/launch.mjs scripts/ci.ts` runs all tests on Node 24. On 22 and 26 it runs the types, a smoke run
+ * and the tests that touch native modules, threads and processes. The smoke run also runs through the
+ * launcher on 20, which continues with
+ * 24. All smoke runs must have the same digest. The last line is `N passed, N failed` over everything.
  */
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
@@ -37,7 +38,9 @@ const NATIVE = [
 let { passed, failed } = newcomer()
 const digests = new Map<string, string>()
 
-/** What scripts/newcomer.ts counted, if .ci/run ran it before; a file that holds nothing is one that broke off. */
+/**
+ * Returns the counts of scripts/newcomer.ts, if .ci/run ran it before. An empty file means that it broke off.
+ */
 function newcomer(): { passed: number; failed: number } {
   const file = process.env.RL_CI_NEWCOMER
   if (file === undefined) return { passed: 0, failed: 0 }
@@ -46,7 +49,10 @@ function newcomer(): { passed: number; failed: number } {
   return text === '' ? { passed: 0, failed: 1 } : JSON.parse(text)
 }
 
-/** Runs a Node; counts it as one test, or as those that it counted itself. Its output is shown as it comes, or at the end where others run beside it. */
+/**
+ * Runs a Node. Counts it as one test, or as the tests that it counted itself. Its output is shown as it
+ * comes, or at the end if others run beside it.
+ */
 async function step(name: string, node: string, words: readonly string[], beside = false): Promise<string> {
   if (!beside) process.stdout.write(`\n== ${name}\n`)
   const started = performance.now()
@@ -84,7 +90,7 @@ async function smoke(node: string, major: string, beside = false): Promise<void>
   digests.set(major, /^smoke: node \S+ digest (\S+)$/m.exec(output)?.[1] ?? 'none')
 }
 
-/** What the versions beside the current one must do: types, a run, and the tests of native modules. */
+/** Steps on other versions than the current one: types, a run, and the tests of native modules. */
 async function otherVersions(): Promise<void> {
   const types = ['node_modules/typescript/bin/tsc', '--noEmit', '--incremental', 'false']
   for (const major of [22, 26] as const) {
@@ -100,13 +106,18 @@ const isPinned = process.platform === 'linux' && process.arch === 'x64'
 if (!isPinned) process.stdout.write('SKIP other versions of Node: they are pinned for linux-x64 alone\n')
 const current = isPinned && !process.versions.node.startsWith('24.') ? getNode(NODES[24]) : process.execPath
 
+await step('commits', current, ['bin/launch.mjs', 'scripts/commits.ts'])
 await step('licences', current, ['bin/launch.mjs', 'scripts/licences.ts'])
-await step('types', current, ['node_modules/typescript/bin/tsc', '--noEmit'])
+const compiler = 'node_modules/typescript/bin/tsc'
+await step('types', current, [compiler, '--noEmit'])
+await step('types of scripts', current, [compiler, '-p', 'tsconfig.scripts.json'])
+await step('types of pages', current, [compiler, '-p', 'packages/environment-web/tsconfig.pages.json'])
+await step('indexed access', current, ['bin/launch.mjs', 'scripts/indexed.ts'])
 await step('lint', current, ['node_modules/@biomejs/biome/bin/biome', 'check', '.'])
 await step('dead code', current, ['node_modules/knip/bin/knip.js'])
 await step('all tests', current, ['bin/launch.mjs', 'scripts/test.ts', '--all'])
 await smoke(current, '24')
-// Examples come one after another, and wait more than they work.
+// Examples run one after another, and wait more than they work.
 await Promise.all([
   step('examples', current, ['bin/launch.mjs', 'scripts/example.ts', '--all'], true),
   isPinned ? otherVersions() : undefined,

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import '../src/cli/packages.ts'
 import { loadInstalled } from '../src/environments/settings.ts'
+import { apiDocs } from './docs/api.ts'
 import { asyncApiDoc } from './docs/asyncapi.ts'
 import { configDoc } from './docs/config.ts'
 import { errorsDoc } from './docs/errors.ts'
@@ -11,7 +12,14 @@ import type { GeneratedDoc } from './docs/generated.ts'
 import { machineDocs } from './docs/machines.ts'
 
 await loadInstalled()
-const docs: readonly GeneratedDoc[] = [...machineDocs(), configDoc(), eventsDoc(), asyncApiDoc(), errorsDoc()]
+const docs: readonly GeneratedDoc[] = [
+  ...machineDocs(),
+  configDoc(),
+  eventsDoc(),
+  asyncApiDoc(),
+  errorsDoc(),
+  ...apiDocs(),
+]
 
 for (const { path, text } of docs) {
   mkdirSync(dirname(path), { recursive: true })

@@ -26,7 +26,7 @@ Targets: ${TARGETS.map(({ name, what }) => `\n  ${name.padEnd(16)} ${what}`).joi
 
 /** An input that takes longer was never finished. */
 const STUCK_MS = 60_000
-/** Failures of one target that are shown. */
+/** Most failures of one target that are shown. */
 const SHOWN = 5
 
 const { values: flags, positionals: wanted } = parseArgs({

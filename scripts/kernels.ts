@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 
 const folder = new URL('../src/models/local/kernels/', import.meta.url)
 
-/** The binary that the source compiles to; the same bytes on every machine. */
+/** Compiles the source. The bytes are the same on every machine. */
 export async function buildKernels(): Promise<Uint8Array> {
   const source = await readFile(new URL('kernels.as', folder), 'utf8')
   const { default: asc } = await import('assemblyscript/asc')

@@ -1,17 +1,20 @@
 /**
- * `node bin/launch.mjs scripts/licences.ts`: the licences of all packages that an install can bring, on any platform, and
- * who has them. Ends with status 1 where one is not in the list of those that an Apache-2.0 project may use.
+ * `node bin/launch.mjs scripts/licences.ts` prints the licences of all packages that an install can bring, on
+ * any platform, and the packages with each. Exits with status 1 if one is not in the list of licences that an
+ * Apache-2.0 project may use.
  */
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
-/** SPDX names. MPL-2.0 binds changes to its own files alone, and none are made. */
+/** SPDX names. MPL-2.0 binds changes to its own files alone, and there are none. */
 const ALLOWED: ReadonlySet<string> = new Set([
   ...['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'CC0-1.0', 'ISC', 'MIT'],
   ...['MIT-0', 'MPL-2.0', 'Python-2.0', 'Unlicense', 'Zlib'],
 ])
 
-/** Read in the package's own LICENSE, where its package.json names it in a way that lockfiles do not keep. */
+/**
+ * Licences read in the package's own LICENSE, because lockfiles do not keep how its package.json names it.
+ */
 const READ: Readonly<Record<string, string>> = { 'x11@4.2.2': 'MIT' }
 
 export type Licensed = { readonly name: string; readonly licence: string; readonly allowed: boolean }
@@ -22,7 +25,7 @@ type Lock = {
   >
 }
 
-/** Every package of a lockfile, by name and version; a package without a licence has `none`. */
+/** Returns every package of a lockfile, by name and version. A package without a licence has `none`. */
 export function licencesOf({ packages }: Lock): readonly Licensed[] {
   return Object.entries(packages)
     .filter(([path, { link }]) => path !== '' && link !== true)
@@ -33,7 +36,10 @@ export function licencesOf({ packages }: Lock): readonly Licensed[] {
     })
 }
 
-/** `(MIT OR GPL-3.0) AND ISC`: one of several that may be chosen, all of those that hold together. */
+/**
+ * Whether an expression such as `(MIT OR GPL-3.0) AND ISC` is allowed: one of several alternatives, and all
+ * joint licences.
+ */
 function isAllowed(expression: string): boolean {
   return expression
     .split(' AND ')

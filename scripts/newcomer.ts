@@ -1,10 +1,11 @@
 /**
- * `node bin/launch.mjs scripts/newcomer.ts [COUNTS]`: README's two commands in a fresh clone, on a machine that has none of what
- * set-up gets or tests can do without: nats-server, bwrap, a Chromium, Xvfb, OpenBLAS, caches and a home folder of before.
- * `.ci/run` prepares its machine first, so nothing else sees what a newcomer sees.
+ * `node bin/launch.mjs scripts/newcomer.ts [COUNTS]` runs README's two commands in a fresh clone. The machine
+ * seems to have nothing that set-up fetches or tests can do without: nats-server, bwrap, a Chromium, Xvfb,
+ * OpenBLAS, caches, an old home folder. `.ci/run` prepares its machine first, so nothing else sees what a
+ * newcomer sees.
  *
- * What this machine has of these is hidden in a mount namespace of its own; without the right to make one this is SKIP.
- * Only the Node that the launcher gets is taken over. The numbers of what passed and failed are written into the file COUNTS.
+ * These things are hidden in a mount namespace. Without the right to make one this prints SKIP. Only the Node
+ * of the launcher is taken over. The numbers of passed and failed tests are written into the file COUNTS.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -25,8 +26,9 @@ import { libraryFolders } from '../src/platform/blas.ts'
 import { isProgram, programFolders } from '../src/platform/programs.ts'
 
 /**
- * Words of tests that look for something of the machine. The clone runs the test files that hold one, themselves or in what they
- * import from test/. All other files do the same here as in the whole suite, which follows, and would double its time.
+ * Words of tests that look for something of the machine. The clone runs test files with such a word, in
+ * themselves or in what they import from test/. All other files run the same way in the whole suite, which
+ * follows. To run them twice would double its time.
  */
 const LOOKS_FOR =
   /findNatsServer|lookForNatsServer|ensureOpenBlas|openBlas\b|openProvider|createBwrapProvider|hasBrowser|lookForBrowser|missingParts|'doctor'|unshare/
@@ -40,6 +42,7 @@ const SETTINGS = [
   ...['policy.coldStart.demonstrations=40', 'policy.coldStart.updates=8', 'policy.training.updates=2'],
   ...['rewardModel.coldStart.rollouts=16', 'rewardModel.coldStart.updates=4'],
 ]
+const TEST_FOLDERS = ['test', ...readdirSync('packages').map((name) => join('packages', name, 'test'))]
 const PROGRAMS = ['nats-server', 'bwrap', 'Xvfb']
 
 const place = mkdtempSync(join(tmpdir(), 'rl-newcomer-'))
@@ -65,8 +68,8 @@ function openBlasIn(folder: string): string[] {
 }
 
 /**
- * Lays a writable layer over the folders of the root that hold the files, for this process and its children alone, and removes
- * the files there. Nothing is removed unless what is written below a folder lands in its layer.
+ * Lays a writable layer over the root's folders with the files, for this process and its children alone, and
+ * removes the files there. Nothing is removed unless writes below a folder land in its layer.
  */
 const HIDE = `
 set -e
@@ -83,7 +86,10 @@ while read -r file; do rm -f -- "$file"; done < "$files"
 exec "$@"
 `
 
-/** The words before a command that hide the files; null, with a line SKIP, if that cannot be done here. */
+/**
+ * Returns the words before a command that hide the files. If that cannot be done here, prints SKIP and
+ * returns null.
+ */
 function hiding(files: readonly string[]): readonly string[] | null {
   if (files.length === 0) return []
   const list = join(place, 'hidden')
@@ -106,7 +112,7 @@ function resolved(file: string): string {
   return join(folder, file.slice(file.lastIndexOf('/') + 1))
 }
 
-/** A clone of the checkout, with what is not committed yet. */
+/** Clones the checkout, with uncommitted changes. */
 function makeClone(): void {
   const git = (...words: string[]) =>
     execFileSync('git', ['-c', 'safe.directory=*', ...words], { encoding: 'utf8', maxBuffer: 1 << 26 })
@@ -120,7 +126,7 @@ function makeClone(): void {
     cpSync(join('.cache', name), join(clone, '.cache', name), { recursive: true })
 }
 
-/** As the machine has it, without what an earlier use left behind: variables of ours, a home, caches. */
+/** Returns the machine's environment without leftovers of an earlier use: our variables, a home, caches. */
 function environment(): NodeJS.ProcessEnv {
   const home = join(place, 'home')
   mkdirSync(home)
@@ -141,9 +147,13 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 function testFiles(): string[] {
-  return readdirSync('test', { recursive: true, encoding: 'utf8' })
-    .map((name) => join('test', name))
-    .filter((path) => path.endsWith('.test.ts') && !SAME_EVERYWHERE.test(path) && looksFor(path))
+  return TEST_FOLDERS.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  ).filter((path) => path.endsWith('.test.ts') && !SAME_EVERYWHERE.test(path) && looksFor(path))
+}
+
+function isOfTests(path: string): boolean {
+  return TEST_FOLDERS.some((folder) => !relative(folder, path).startsWith('..'))
 }
 
 function looksFor(path: string, seen = new Set<string>()): boolean {
@@ -153,7 +163,7 @@ function looksFor(path: string, seen = new Set<string>()): boolean {
   if (LOOKS_FOR.test(text)) return true
   return [...text.matchAll(/from '(\.[^']+)'/g)]
     .map(([, to]) => normalize(join(dirname(path), to)))
-    .some((to) => !relative('test', to).startsWith('..') && looksFor(to, seen))
+    .some((to) => isOfTests(to) && looksFor(to, seen))
 }
 
 function step(name: string, words: readonly string[], env: NodeJS.ProcessEnv): string {

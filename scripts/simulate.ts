@@ -138,7 +138,7 @@ async function many(text: string): Promise<number> {
   return interrupted.signal.aborted ? 130 : failing.length > 0 ? 1 : 0
 }
 
-/** What found a planted bug, in words; null if nothing did. */
+/** Returns in words what found a planted bug, or null. */
 async function whatFinds(bug: Planted): Promise<string | null> {
   const copy = plant(bug, ROOT)
   try {

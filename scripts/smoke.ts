@@ -1,6 +1,7 @@
 /**
- * `node bin/launch.mjs scripts/smoke.ts`: a run of three iterations with every process that a run has, and what people do
- * with it then. The last line is `smoke: node VERSION digest SHA256`: equal on every Node, because nothing of a run may depend on it.
+ * `node bin/launch.mjs scripts/smoke.ts` makes a run of three iterations with every process of a run, and
+ * then does what people do with it. The last line is `smoke: node VERSION digest SHA256`. It is equal on
+ * every Node, because nothing of a run may depend on it.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

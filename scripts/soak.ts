@@ -62,7 +62,7 @@ const MAIN = flags.sources ? 'src/main.ts' : 'dist/main.js'
 const STUCK_MS = 60_000
 /** Without a blow a run is over long before. */
 const RUN_MS = 600_000
-/** Seeds of the runs: each has an undisturbed one. */
+/** Number of the runs' seeds. Each has an undisturbed run. */
 const RUN_SEEDS = 3
 /** Every third run joins a broker whose store can be filled. */
 const JOINS_EACH = 3
@@ -75,7 +75,7 @@ const wanted = FAULT_KINDS.filter((kind) => flags.faults.split(',').includes(kin
 type Struck = Blow & {
   readonly run: string
   readonly who: string
-  /** Null where the run was over before any more work. */
+  /** Null if the run was over before any more work. */
   readonly recoverMs: number | null
 }
 
@@ -173,12 +173,12 @@ async function playDisturbed(count: number, runSeed: number): Promise<void> {
   }
 }
 
-/** The disk is small: what is over would fill it. */
+/** Removes a run that is over: it would fill the small disk. */
 function remove(name: string): void {
   rmSync(join(disk.folder, name), { recursive: true, force: true })
 }
 
-/** One blow after the other; the next waits for work after the one before. */
+/** Strikes one blow after the other. The next waits for work after the one before. */
 async function strikeAllAlong(run: SoakedRun, broker: JoinedBroker | null): Promise<void> {
   const kinds = wanted.filter(
     (kind: FaultKind) =>
@@ -210,7 +210,10 @@ function workDone(run: SoakedRun): number {
   }
 }
 
-/** Waits until the log has so many events of work behind a position; false where it takes too long. */
+/**
+ * Waits until the log has this number of work events after a position. Resolves to false if it takes too
+ * long.
+ */
 async function workAfter(run: SoakedRun, position: number, events: number): Promise<boolean> {
   const late = performance.now() + STUCK_MS
   while (performance.now() < late && !ending.signal.aborted) {
@@ -224,7 +227,7 @@ async function workAfter(run: SoakedRun, position: number, events: number): Prom
   return false
 }
 
-/** Until the run is complete, or is stuck: that was counted, or is now. */
+/** Waits until the run is complete or stuck. A stuck run is counted once. */
 async function over(run: SoakedRun): Promise<void> {
   const late = performance.now() + RUN_MS
   while (!run.isComplete() && !ending.signal.aborted) {
@@ -252,7 +255,7 @@ function say(line: string): void {
   process.stderr.write(`${process.stderr.isTTY ? '\n' : ''}${line}\n`)
 }
 
-/** What a run leaves that was stuck or has lost something. */
+/** Keeps the files of a run that was stuck or has lost something. */
 function keep(name: string): void {
   const folder = mkdtempSync(join(tmpdir(), 'rl-soaked-'))
   cpSync(runFolder(name, disk.folder).folder, join(folder, name), { recursive: true })

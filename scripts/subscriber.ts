@@ -1,7 +1,7 @@
 /**
- * An external subscriber, whole: counts the events of a run by type in a SQLite file of its own. What it makes of a batch
- * and the position up to which it read are written in one transaction, so it may be killed at any moment: it applies every
- * event exactly once.
+ * A complete external subscriber: counts the events of a run by type in its own SQLite file. The counts of a
+ * batch and its last position are written in one transaction. So the subscriber may be killed at any moment,
+ * and applies every event exactly once.
  *
  * NATS_USER=tool NATS_PASSWORD=... node scripts/subscriber.ts nats://127.0.0.1:PORT RUN counts.db
  */

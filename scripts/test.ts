@@ -4,7 +4,7 @@
  *   npm test                        the files of each part that take seconds, and one of each kind that takes longer
  *   npm run test:all                all files
  *   npm test -- PATTERN...          all files whose path holds one of the patterns
- *   npm run test:all -- --costs     all files; then writes how long each took into test/costs.json
+ *   npm run test:all -- --costs     all files; then writes the seconds and cases of each into test/costs.json
  *
  * The costliest files start first. One more file runs than there are cores, because tests wait for a third of their time.
  * With RL_TEST_AGAIN=N, up to N failed files run once more, alone. A file that passes then is counted as flaky. If more failed,
@@ -20,7 +20,10 @@ import { endAll, type FileResult, runFile } from './test/run-file.ts'
 const COSTS = 'test/costs.json'
 /** Seconds that a file of the short run takes at most, alone on two cores. */
 const SHORT_S = 6
-/** Files of the short run that take longer: a loop from end to end, a page in a browser, a program in a sandbox. */
+/**
+ * Files of the short run that take longer: a loop from end to end, a page in a browser, a program in a
+ * sandbox.
+ */
 const LONGER = [
   'test/loop.test.ts',
   'packages/environment-web/test/screen.test.ts',
@@ -33,10 +36,16 @@ const { values: options, positionals: patterns } = parseArgs({
   options: { all: { type: 'boolean', default: false }, costs: { type: 'boolean', default: false } },
 })
 
-/** Seconds that each file took if it was measured. */
-const costs: Readonly<Record<string, number>> = existsSync(COSTS)
+// The number of drawn configs that test/config/drawn.test.ts tries.
+if (options.all) process.env.RL_TEST_DRAWN ??= '2000'
+
+/** Seconds and number of cases of each file that was measured. */
+const measured: Readonly<Record<string, { readonly seconds: number; readonly cases: number }>> = existsSync(
+  COSTS,
+)
   ? JSON.parse(readFileSync(COSTS, 'utf8'))
   : {}
+const costOf = (file: string) => measured[file]?.seconds ?? 0
 
 async function allFiles(): Promise<string[]> {
   const packages = existsSync('packages') ? readdirSync('packages') : []
@@ -51,7 +60,7 @@ async function allFiles(): Promise<string[]> {
 
 function isWanted(file: string): boolean {
   if (patterns.length > 0) return patterns.some((pattern) => file.includes(pattern))
-  return options.all || (costs[file] ?? 0) <= SHORT_S || LONGER.includes(file)
+  return options.all || costOf(file) <= SHORT_S || LONGER.includes(file)
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -60,7 +69,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.exit(130)
   })
 
-const queue = (await allFiles()).filter(isWanted).sort((a, b) => (costs[b] ?? 0) - (costs[a] ?? 0))
+const queue = (await allFiles()).filter(isWanted).sort((a, b) => costOf(b) - costOf(a))
 const results: FileResult[] = []
 
 async function runQueue(): Promise<void> {
@@ -81,8 +90,13 @@ if (lost.length > 0 && lost.length <= AGAIN) {
 }
 
 if (options.costs) {
-  const measured = results.map(({ file, seconds }) => [file, Math.round(seconds * 10) / 10] as const).sort()
-  writeFileSync(COSTS, `${JSON.stringify(Object.fromEntries(measured), null, 2)}\n`)
+  const lines = results
+    .map(({ file, seconds, passed, failed, skipped }) => {
+      const one = { seconds: Math.round(seconds * 10) / 10, cases: passed + failed + skipped }
+      return `  ${JSON.stringify(file)}: ${JSON.stringify(one)}`
+    })
+    .sort()
+  writeFileSync(COSTS, `{\n${lines.join(',\n')}\n}\n`)
 }
 
 const sum = (field: 'passed' | 'failed' | 'skipped') =>

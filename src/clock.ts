@@ -1,14 +1,14 @@
-/** Time as a port. All waits and time stamps take it from here, so that a simulation can control it. */
+/** Time as a port. All waits and time stamps use it, so a simulation can turn the clock. */
 export type Clock = {
-  /** Milliseconds since 1970. May jump. */
+  /** Milliseconds since 1970. It may jump. */
   readonly now: () => number
-  /** Milliseconds since an arbitrary moment. Never goes back. */
+  /** Milliseconds since some moment. It never goes back. */
   readonly monotonic: () => number
-  /** Calls back once after this number of milliseconds. Returns a function that cancels the call. */
+  /** Calls back once after a number of milliseconds, unless it is cancelled. */
   readonly after: (ms: number, callback: () => void) => () => void
-  /** Calls back at this interval. Returns a function that ends it. */
+  /** Calls back again and again until it is cancelled. */
   readonly every: (ms: number, callback: () => void) => () => void
-  /** Calls back in the next turn of the event loop, after everything that has arrived by now. */
+  /** Calls back in the next turn of the event loop, after all that has arrived by now. */
   readonly soon: (callback: () => void) => void
 }
 
@@ -29,12 +29,15 @@ export const systemClock: Clock = {
 /** The last moment of the calendar, ms since 1970. */
 const LAST_MS = 8.64e15
 
-/** Returns the ISO 8601 text of an event's time. A clock may return anything: times after the last moment become the last moment. */
+/**
+ * Returns the ISO 8601 text of an event's time. A clock may give any number. One beyond the calendar becomes
+ * its last moment.
+ */
 export function isoTime(ms: number): string {
   return new Date(Math.min(ms, LAST_MS)).toISOString()
 }
 
-/** Resolves after this number of milliseconds, or as soon as the signal fires. */
+/** Resolves after a number of milliseconds, or as soon as the signal fires. */
 export function pause(ms: number, signal?: AbortSignal, clock: Clock = systemClock): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve()
@@ -48,7 +51,7 @@ export function pause(ms: number, signal?: AbortSignal, clock: Clock = systemClo
   })
 }
 
-/** Settles as the promise does. Rejects with `ended` as soon as the signal fires. The work itself continues, and its result is ignored. */
+/** Awaits a promise. Rejects with `ended` as soon as the signal fires. The work itself goes on unheard. */
 export async function unlessAborted<T>(
   work: Promise<T>,
   signal: AbortSignal,
@@ -67,7 +70,7 @@ export async function unlessAborted<T>(
   }
 }
 
-/** Settles as the promise does. Rejects with `late` if it takes longer than `ms`. The work itself continues, and its result is ignored. */
+/** Awaits a promise. Rejects with `late` if it takes longer. The work itself goes on unheard. */
 export async function within<T>(
   work: T | Promise<T>,
   ms: number,

@@ -1,8 +1,8 @@
-/** Parsing and printing for the command line, for commands of ours and of settings. */
+/** Words of a command line, for the commands of this project and of settings. */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { RlError } from './errors.ts'
 
-/** As `parseArgs`. Its errors name the wrong word and point to `--help`. */
+/** Calls `parseArgs`. Its errors name the wrong word and point to `--help`. */
 export function parseCommandLine<T extends ParseArgsConfig>(config: T, argv: readonly string[]) {
   try {
     return parseArgs({ ...config, args: [...argv], strict: true })
@@ -15,7 +15,12 @@ export function parseCommandLine<T extends ParseArgsConfig>(config: T, argv: rea
   }
 }
 
-/** Returns the value as a whole number of at least `least`. Throws an error that names the flag. */
+/**
+ * Returns the value as a whole number of at least `least`.
+ *
+ * @throws RlError `cli.usage` that names the flag
+ * @example wholeNumber('--port', '8100', 1) // 8100
+ */
 export function wholeNumber(flag: string, value: string, least = 0): number {
   const number = Number(value)
   if (!Number.isSafeInteger(number) || number < least || value.trim() === '')
@@ -25,25 +30,42 @@ export function wholeNumber(flag: string, value: string, least = 0): number {
   return number
 }
 
-/** Control characters except newline and tab, Unicode line and paragraph separators, and bidirectional marks. */
+/**
+ * Control characters except newline and tab, Unicode line and paragraph separators, and bidirectional marks.
+ */
 const STEERING = /[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
-/** Makes a text safe for a terminal: tasks, answers and errors in a log come from anybody. Steering characters are shown as in JSON. */
+/**
+ * Returns the text as a terminal may show it. Tasks, answers and errors in a log come from anybody, and must
+ * not steer a terminal. Steering characters become their codes, as JSON writes them.
+ */
 export function forTerminal(text: string): string {
   return text.replace(STEERING, (steering) => `\\u${steering.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** As `forTerminal`, but on one line, for texts among words of ours. */
+/**
+ * Returns the text for a terminal, on one line.
+ *
+ * @example inLine('two\nlines') // 'two\\nlines'
+ */
 export function inLine(text: string): string {
   return forTerminal(text).replaceAll('\n', '\\n')
 }
 
-/** Prints text for people on standard output. */
+/**
+ * Prints text for people on standard output.
+ *
+ * @example printLine('3 tasks were read')
+ */
 export function printLine(text: string): void {
   process.stdout.write(`${forTerminal(text)}\n`)
 }
 
-/** Prints a value as one line of JSON on standard output. */
+/**
+ * Prints a value as one line of JSON on standard output.
+ *
+ * @example printJson({ tasks: 3 })
+ */
 export function printJson(value: unknown): void {
   printLine(JSON.stringify(value))
 }

@@ -1,9 +1,10 @@
-/** A run's configuration: a YAML file, then environment variables, then `--set`. It is checked, completed and frozen. */
+/** A run's configuration: YAML file, then environment variables, then `--set`; checked, completed and frozen. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { checkConfig, checkNew, refusing } from './config/checks.ts'
+import { checkConfig, refusing } from './config/checks.ts'
 import { issueError } from './config/issue.ts'
+import { checkNew } from './config/new-run.ts'
 import { placeModule } from './config/place-module.ts'
 import { withPresentNames } from './config/renamed.ts'
 import { checkRoles } from './config/roles.ts'
@@ -12,6 +13,7 @@ import { type ConfigSources, changeValues, type OriginOf, readSources } from './
 import { schemaWith, sectionIn, settingIn } from './config/with-setting.ts'
 import type { Refuse, Setting } from './environments/setting.ts'
 import { loadSetting } from './environments/settings.ts'
+import { isRecord } from './is-record.ts'
 import { isHubName } from './models/hub.ts'
 import { isPreset, PRESET_NAMES } from './models/local/presets.ts'
 import { loadProviders, MODEL_PROVIDERS } from './models/registry.ts'
@@ -21,24 +23,22 @@ export type { Config } from './config/schema.ts'
 export type { ConfigSources } from './config/sources.ts'
 
 /**
- * Reads, merges and checks a configuration. Every error names the source, the key and the nearest valid key if there is one.
+ * Reads, merges and checks a configuration. Every error names the source, the key and the nearest right key if there is one.
  *
- * @param setting the setting whose keys the config holds; default: the one that `environment.name` or `environment.module` names
- * @throws RlError `config.unknown-key` or another `config.*` code
- * @example
- * const config = loadConfig({ file: 'config/default.yaml', set: ['run.seed=7'] })
+ * @param setting whose keys the config holds; absent: the one that `environment.name` or `environment.module` names
  */
 export function loadConfig(sources: ConfigSources, setting?: Setting): Config {
   const { values, origin } = readSources(sources)
   placeModule(values, sources.file)
   const config = parseConfig(values, origin, setting)
-  checkNew(config, origin)
+  checkNew(config, refusing(origin))
   return config
 }
 
 /**
- * As `loadConfig`, but loads the modules of a user's setting and providers first, so that their keys are checked. It also checks what
- * the roles of a run would refuse at their start.
+ * Opens a config as `loadConfig` does, for settings and providers that may be a user's. Their modules are
+ * loaded first, so that keys are checked. It also refuses what the roles of a run would refuse at their
+ * start.
  */
 export async function openConfig(sources: ConfigSources): Promise<Config> {
   const setting = await loadSetting(loadConfig(sources).environment)
@@ -50,7 +50,7 @@ export async function openConfig(sources: ConfigSources): Promise<Config> {
   return config
 }
 
-/** Checks that the path of a local model exists. A hub's name may be fetched later. */
+/** Refuses a missing path of a local policy. A hub's name may be fetched later. */
 function checkModelPlace({ policy, models }: Config, refuse: Refuse): void {
   const trains = MODEL_PROVIDERS.find(policy.provider, models.module)?.trains
   if (!trains || isPreset(policy.model) || isHubName(policy.model)) return
@@ -63,7 +63,7 @@ function checkModelPlace({ policy, models }: Config, refuse: Refuse): void {
   )
 }
 
-/** Returns the config in a RunStarted of any age. Keys that no longer exist are dropped. */
+/** The config in a RunStarted of any age: keys that have gone since then are dropped. */
 export function loggedConfig(values: unknown): Config {
   const current = withPresentNames(structuredClone(values))
   const known = schemaWith(settingIn(current)).safeParse(current)
@@ -78,17 +78,13 @@ export function loggedConfig(values: unknown): Config {
   return parseConfig(current)
 }
 
-/** Returns a config with some keys changed by `a.b=value` words, as `--set` does. */
+/** A config with some keys changed by `a.b=value` words as of `--set`. */
 export function changeConfig(config: Config, set: readonly string[]): Config {
   const values: Record<string, unknown> = structuredClone(config)
   return parseConfig(values, changeValues(values, set))
 }
 
-/**
- * Checks an object from elsewhere, e.g. from the event RunStarted, and returns a complete, frozen config.
- * @example
- * const config = parseConfig({ run: { seed: 7 } })
- */
+/** Checks an object that came from elsewhere, e.g. from the event RunStarted. */
 export function parseConfig(values: unknown, origin: OriginOf = () => 'config', known?: Setting): Config {
   const named = withPresentNames(values)
   const setting = known ?? settingIn(named)
@@ -99,11 +95,11 @@ export function parseConfig(values: unknown, origin: OriginOf = () => 'config', 
   )
   if (!parsed.success) throw issueError(parsed.error.issues[0], origin, setting)
   const config = parsed.data
-  checkConfig(config, setting, origin)
+  checkConfig(config, setting, refusing(origin))
   return deepFreeze(config)
 }
 
-/** If the setting takes texts, a policy acts by texts by default. */
+/** Adds the default way of acting for a setting that takes texts. */
 function actingByTexts(values: unknown): unknown {
   if (!isRecord(values)) return values
   const { policy = {} } = values
@@ -112,8 +108,8 @@ function actingByTexts(values: unknown): unknown {
     : values
 }
 
-/** Returns the config for display and log, without passwords in addresses. A config has no API keys. */
-export function redact(config: Config): Record<string, unknown> {
+/** The config as it may be shown and logged: no passwords in addresses. API keys stand in no config. */
+export function loggable(config: Config): Record<string, unknown> {
   const clean = (value: unknown): unknown => {
     if (typeof value === 'string') return withoutCredentials(value, '[redacted]')
     if (Array.isArray(value)) return value.map(clean)
@@ -123,10 +119,10 @@ export function redact(config: Config): Record<string, unknown> {
   return clean(config) as Record<string, unknown>
 }
 
-/** Returns the SHA-256 (hex) over the redacted config as JSON with sorted keys. */
+/** SHA-256 over the redacted config as JSON with sorted keys. */
 export function configDigest(config: Config): string {
   return createHash('sha256')
-    .update(canonical(redact(config)))
+    .update(canonical(loggable(config)))
     .digest('hex')
 }
 
@@ -137,11 +133,7 @@ function canonical(value: unknown): string {
   return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(',')}}`
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** Freezes a value and replaces -0 by 0. JSON writes both alike, so a log could not tell them apart. */
+/** Frozen, with 0 for -0: JSON writes both alike, so a log could not tell them apart. */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   const fields = value as Record<string, unknown>

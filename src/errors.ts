@@ -33,7 +33,11 @@ export class RlError extends Error {
   }
 }
 
-/** Returns one line for a terminal or a log: the message, and the hint after a dash if there is one. */
+/**
+ * Returns one line for a terminal or a log: the message, and the hint after a dash if there is one.
+ *
+ * @example explain(new RlError('no such file', { code: 'file.missing', hint: 'check the path' })) // 'no such file - check the path'
+ */
 export function explain(error: unknown): string {
   if (error instanceof RlError) return error.hint ? `${error.message} - ${error.hint}` : error.message
   return error instanceof Error ? error.message : String(error)

@@ -1,6 +1,9 @@
-/** JSON with numbers that keep their text. JavaScript rounds large numbers and reads 1.0 as 1. */
+/** JSON whose numbers can keep their text. JavaScript rounds large numbers, and reads 1.0 as 1. */
 
-/** `source` is the text of a value that is neither array nor object. TypeScript's library does not have this type yet. */
+/**
+ * `source` is the text of a value that is neither array nor object. The library of types does not have it
+ * yet.
+ */
 type Revive = (key: string, value: unknown, context: { readonly source?: string }) => unknown
 const parse = JSON.parse as (json: string, revive: Revive) => unknown
 type RawNumber = { readonly rawJSON: string }
@@ -10,15 +13,20 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
 }
 
 /**
- * Returns the parsed JSON, with each value replaced by the result of `revive`, from the inside out. `source` is the text of a number.
- * Throws a SyntaxError if the text is not JSON.
+ * Parses JSON and replaces each value by the result of `revive`, innermost first. `source` is the text of a
+ * number.
+ *
+ * @throws SyntaxError if the text is not JSON
+ * @example reviveJson('[1.0]', (value, source) => (typeof value === 'number' ? source : value)) // ['1.0']
  */
 export const reviveJson = (json: string, revive: (value: unknown, source: string) => unknown): unknown =>
   parse(json, (_key, value, { source = '' }) => revive(value, source))
 
 /**
- * Parses JSON so that it can be written again unchanged. A number that JavaScript would write in another way becomes an object that keeps
- * its text.
+ * Parses JSON so that it can be written again unchanged. A number that JavaScript would write differently
+ * becomes an object that keeps its text.
+ *
+ * @example JSON.stringify(parseExact('{"a": 1.0}')) // '{"a":1.0}'
  */
 export const parseExact = (json: string, isOther = isWrittenOtherwise): unknown =>
   reviveJson(json, (item, source) =>
@@ -27,12 +35,12 @@ export const parseExact = (json: string, isOther = isWrittenOtherwise): unknown 
 
 const isWrittenOtherwise = (value: number, source: string) => source !== String(value)
 
-/** Returns whether a number may stand for another integer: the JSON text had more digits than a number keeps. */
+/** Whether the number may stand for another integer: JSON can have more digits than a number keeps. */
 export function isRounded(value: unknown): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
-/** Returns a JSON number as Python reads and writes it: integers with all digits, floats by `repr`. */
+/** Returns a number of JSON as Python reads and writes it: integers with all digits, floats by `repr`. */
 export function pythonNumber(source: string): string {
   if (/^-?\d+$/.test(source)) return String(BigInt(source))
   const value = Number(source)
@@ -45,7 +53,11 @@ export function pythonNumber(source: string): string {
   return Number.isInteger(value) ? `${text}.0` : text
 }
 
-/** Returns a value of `parseExact` with JavaScript's numbers. */
+/**
+ * Returns a value of `parseExact` with plain JavaScript numbers.
+ *
+ * @example rounded(parseExact('[1.0, 2]')) // [1, 2]
+ */
 export function rounded(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (isRawJSON(value)) return Number(value.rawJSON)
@@ -53,6 +65,10 @@ export function rounded(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, rounded(item)]))
 }
 
-/** Returns a value of `parseExact` as text. A number stays as it was written. */
+/**
+ * Returns a value of `parseExact` as text. A number keeps its spelling.
+ *
+ * @example exactText(parseExact('1.0')) // '1.0'
+ */
 export const exactText = (value: unknown): string =>
   isRawJSON(value) ? value.rawJSON : String(rounded(value))

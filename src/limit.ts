@@ -1,7 +1,7 @@
 /**
- * Returns a function that runs tasks in order of arrival, at most `most` at a time. A task may need several places: then tasks run
- * together as long as the sum of their places is at most `most`. A task that needs more than `most` runs alone. The function rejects
- * with the signal's reason if it fires while the task waits.
+ * Runs tasks in the order in which they come, at most `most` at a time. If tasks say how much they need,
+ * their needs together stay within `most`. A task that needs more than `most` runs alone. A waiting task
+ * rejects with the signal's reason.
  */
 export function createLimit(most: number) {
   let free = most

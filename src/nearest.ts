@@ -1,4 +1,7 @@
-/** Returns the candidate with the most similar spelling. Returns null if none is near: at most a third of the letters may differ. */
+/**
+ * Returns the candidate whose spelling is nearest to the word. At most a third of its letters may differ,
+ * else null.
+ */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   let best: string | null = null
   let least = Number.POSITIVE_INFINITY
@@ -12,7 +15,7 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   return best !== null && least <= Math.max(2, Math.ceil(best.length / 3)) ? best : null
 }
 
-/** Returns the Levenshtein distance: the least number of inserted, deleted and replaced letters. */
+/** Levenshtein distance: least number of inserted, deleted and replaced letters. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {

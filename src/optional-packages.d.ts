@@ -1,4 +1,4 @@
-/** Packages that are used where someone has installed them: only what of them is used here. */
+/** Types of packages that may be absent, as far as this project uses them. */
 declare module 'webgpu' {
   export const globals: object
   export function create(options: readonly string[]): {

@@ -1,4 +1,4 @@
-/** This package: the location of its files, and how one of its modules starts in its own process or thread. */
+/** This package: its files, and how to start its modules in a process or a thread. */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -7,15 +7,19 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { RlError } from './errors.ts'
 
-/** Whether this code runs from the sources, whose types Node strips, and not from the compiled package. */
+/** Whether these are the sources, from which Node strips the types, or the compiled files of `npm pack`. */
 export const SOURCES = import.meta.url.endsWith('.ts')
 
-/** The folder with package.json, config/ and data/. src and dist lie side by side in it and have the same structure. */
+/**
+ * The folder with package.json, config/ and data/. src and dist are side by side in it, and have the same
+ * layout.
+ */
 export const PACKAGE_ROOT = fileURLToPath(new URL('../', import.meta.url))
 
 /**
- * Returns the folder for data that is kept between runs: `.cache/` in a checkout, else the user's cache folder, which survives a
- * reinstallation. Returns null if the package is installed and the user's home folder is unknown.
+ * Folder of what is kept between runs. In a checkout it is `.cache/`. For an installed package it is the
+ * user's cache folder, which survives a reinstallation. Returns null if a package is installed and this user
+ * has no home.
  */
 export function findCache(): string | null {
   if (SOURCES) return join(PACKAGE_ROOT, '.cache/')
@@ -23,14 +27,21 @@ export function findCache(): string | null {
   return folder === null ? null : join(folder, 'rlanything/')
 }
 
-/** Returns a path in the cache folder. It is computed on demand: most commands need none. Errors: `cache.no-home`. */
+/**
+ * Returns a place in the cache. Call it only when it is needed: most commands need none.
+ * @throws RlError `cache.no-home`
+ */
 export function cachePlace(...parts: readonly string[]): string {
   const cache = findCache()
   if (cache !== null) return join(cache, ...parts)
   throw noHome('what is kept between runs has no place')
 }
 
-/** Returns the user's home folder. Errors: `cache.no-home`, with `what` as the purpose. */
+/**
+ * Returns the user's home folder.
+ * @param what the need for it, for the message
+ * @throws RlError `cache.no-home`
+ */
 export function homeFolder(what: string): string {
   const home = findHome()
   if (home !== null) return home
@@ -44,7 +55,9 @@ function noHome(what: string): RlError {
   })
 }
 
-/** Returns null without HOME and without a line in /etc/passwd, e.g. for users of a container that have only a number. */
+/**
+ * Returns null without HOME and without a line in /etc/passwd. Users of a container may have a number alone.
+ */
 function findHome(): string | null {
   try {
     const home = homedir()
@@ -54,24 +67,24 @@ function findHome(): string | null {
   }
 }
 
-/** Returns the path of a named file: in the working directory, else in the package (`config/default.yaml`). */
+/** Returns a named file: from the working directory, or else from the package (`config/default.yaml`). */
 export function findFile(name: string): string {
   const own = join(PACKAGE_ROOT, name)
   return !existsSync(name) && existsSync(own) ? own : name
 }
 
-/** From Node 22 on each heap reserves 96 MB for new objects, and a run has a dozen heaps. 48 MB, as before, are as fast. */
+/** From Node 22 on each heap gives 96 MB to new objects, and a run is a dozen heaps: 48, as before, are as fast. */
 const YOUNG = '--max-semi-space-size=16'
 
 /**
- * Returns the arguments of `node` that run a module of this package in its own process.
- * @param source URL of the module's source, `new URL('../main.ts', import.meta.url)`
+ * The words behind `node` that run a module of this package in a process of its own.
+ * @param source the module as its source is called, `new URL('../main.ts', import.meta.url)`
  */
 export function nodeWords(source: URL): readonly string[] {
   return [YOUNG, fileURLToPath(moduleUrl(source))]
 }
 
-/** Starts a worker thread with a module of this package. `source` is as for `nodeWords`. */
+/** A worker thread that runs a module of this package, named as for `nodeWords`. */
 export function startThread(source: URL, workerData: unknown): Worker {
   return new Worker(moduleUrl(source), { workerData, execArgv: [] })
 }
@@ -79,15 +92,15 @@ export function startThread(source: URL, workerData: unknown): Worker {
 let code: string | undefined
 let others: () => readonly string[] = () => []
 
-/** Adds packages to `codeDigest`, by the addresses of their main modules. */
+/** Adds packages to the code that counts, by the addresses of their main modules. */
 export function addCode(mainModules: () => readonly string[]): void {
   others = mainModules
   code = undefined
 }
 
 /**
- * Returns the SHA-256 (hex) over all modules of this package, its package.json, and the packages that bring settings. It is equal for
- * the same code, also in a checkout with changes.
+ * SHA-256 (hex) over all modules of this package and of those that bring settings, and over the package.json of this one. It is equal
+ * for the same code, in a checkout with changes too.
  */
 export function codeDigest(): string {
   if (code !== undefined) return code

@@ -27,7 +27,11 @@ export function threefry(key: Seed, counter: Seed): Seed {
   return [x0 >>> 0, x1 >>> 0]
 }
 
-/** Returns the seed for a purpose. It folds the parts of a path one by one, e.g. `seedOf(run, 'rollout', iteration, slot, index)`. */
+/**
+ * Returns the seed for a purpose. It folds the parts of a path one by one.
+ *
+ * @example seedOf(run, 'rollout', iteration, slot, index)
+ */
 export function seedOf(root: number | Seed, ...path: readonly (string | number)[]): Seed {
   let seed: Seed = typeof root === 'number' ? [root >>> 0, Math.floor(root / 2 ** 32) >>> 0] : root
   for (const part of path) seed = threefry(seed, typeof part === 'number' ? words(part) : hash(part))
@@ -48,6 +52,11 @@ export type Rng = {
   readonly shuffle: <T>(items: readonly T[]) => T[]
 }
 
+/**
+ * Returns the random numbers of a seed. Equal seeds give equal numbers.
+ *
+ * @example rng(seedOf(7, 'shuffle')).pick(['a', 'b', 'c'])
+ */
 export function rng(seed: Seed): Rng {
   let counter = 0
   let spare: number | undefined

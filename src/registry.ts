@@ -1,50 +1,64 @@
-/** Parts of one kind by name, e.g. advantage rules: ours, and a user's from the module that a config names. */
+/**
+ * Registries of named parts of one kind, e.g. advantages. They hold our own parts, and a user's from a
+ * module.
+ */
 import { RlError } from './errors.ts'
 import { nearest } from './nearest.ts'
 import { loadUserModule } from './user-module.ts'
 
 export type Named = { readonly name: string; readonly version: number }
 
-/** What a run's log records about a user's part that decides or answers. Our parts are known by the version of the code. */
+/**
+ * Entry of a run's log for a user's part that decides or answers in the run. Our own parts are known by the
+ * version of the code.
+ */
 export type UserPart = Named & {
   readonly kind: string
-  /** SHA-256 (hex) of the part's file. */
+  /** SHA-256 of the file that holds the part, hex. */
   readonly digest: string
 }
 
 export type Registry<T extends Named> = {
   /**
-   * Loads a module, once a process and before any other call. Resolves to the module's number of parts.
-   * @throws RlError `module.invalid` with file and field, or as `loadUserModule`
+   * Loads the module, once a process, before any other call. Resolves to the number of its parts.
+   * @throws RlError `module.invalid` with file and field, or an error of `loadUserModule`
    */
   readonly load: (module: string | null) => Promise<number>
-  /** Returns ours first, then those of a loaded module. */
+  /** Our own parts first, then those of a loaded module. */
   readonly all: (module: string | null) => readonly T[]
   readonly find: (name: string, module: string | null) => T | undefined
-  /** Returns the log's record of a user's part, or null for ours. */
+  /** Returns the entry for the log, or null if the part is our own. */
   readonly userPart: (name: string, module: string | null) => UserPart | null
 }
 
 export type RegistryOptions<T extends Named> = {
-  /** The kind's name in logs, e.g. `taskSampler`. */
+  /** Kind of part in logs, e.g. `taskSampler`. */
   readonly kind: string
-  /** The word for one part in messages, e.g. `rule`. */
+  /** Word for one part in messages, e.g. `rule`. */
   readonly noun: string
   readonly ours: readonly T[]
   /** The key of the config that names a module, e.g. `learning.module`. */
   readonly key: string
-  /** The module's export with a list of parts. */
+  /** The export of a module that holds the list of parts. */
   readonly list: string
-  /** Name of the function that does a part's work. */
+  /** The main function of a part. */
   readonly does: keyof T & string
   /** Further functions that each part must have. */
   readonly also?: readonly (keyof T & string)[]
-  /** The entry with the types, e.g. `rlanything/learning`. */
+  /** The entry that exports the types, e.g. `rlanything/learning`. */
   readonly types: string
-  /** Wraps a user's part so that its results are checked. */
+  /** Returns a user's part with its results checked. */
   readonly guard?: (one: T, file: string) => T
 }
 
+/**
+ * Opens a registry of parts of one kind.
+ *
+ * @example
+ * const greeters = openRegistry({ kind: 'greeter', noun: 'greeter', ours: [{ name: 'hello', version: 1, greet }],
+ *   key: 'greeters.module', list: 'greeters', does: 'greet', types: 'my-package' })
+ * greeters.find('hello', null)?.greet()
+ */
 export function openRegistry<T extends Named>(options: RegistryOptions<T>): Registry<T> {
   const { kind, ours, key, list, guard = (one) => one } = options
   const loaded = new Map<string, { readonly digest: string; readonly own: readonly T[] }>()
@@ -91,21 +105,22 @@ function checkedList<T extends Named>(
     if (!Number.isInteger(fields.version)) refuse(`'${fields.name}' has no version, a whole number`)
     for (const part of [does, ...also])
       if (typeof fields[part] !== 'function') refuse(`'${fields.name}' has no function \`${part}\``)
-    if (ours.some(({ name }) => name === fields.name)) refuse(`'${fields.name}' is a ${noun} of ours`)
+    if (ours.some(({ name }) => name === fields.name))
+      refuse(`'${fields.name}' is the name of a built-in ${noun}`)
     if (found.findIndex((other) => other?.name === fields.name) !== i)
-      refuse(`'${fields.name}' stands there twice`)
+      refuse(`'${fields.name}' is listed twice`)
   }
   return found
 }
 
-/** Exports that are read from a user's module, under any key of the config. */
+/** Exports of a user's module that are read, by any key of the config. */
 const READ = [
   ...['setting', 'stepRewards', 'advantages', 'groupFilters', 'taskSamplers', 'acceptanceRules'],
   ...['modelProviders', 'sandboxProviders', 'projections', 'exporters'],
 ]
 
 /**
- * Refuses exports that nothing reads: a list of rules under a wrong name would silently do nothing.
+ * Refuses a list of parts under a name that nothing reads. Such a list would silently do nothing.
  * @throws RlError `module.invalid`
  */
 export function refuseUnread(file: string, exports: Readonly<Record<string, unknown>>): void {
@@ -113,7 +128,7 @@ export function refuseUnread(file: string, exports: Readonly<Record<string, unkn
   for (const [name, value] of Object.entries(exports)) {
     if (READ.includes(name)) continue
     const near = nearest(name, READ)
-    // A part may be exported on its own beside the list that contains it.
+    // A part may be exported alone beside the list that holds it.
     const lost = [value].flat().some((part) => isPart(part) && !read.has(part))
     if (!lost || (near === null && !Array.isArray(value))) continue
     throw new RlError(`${file}: ${name}: nothing reads an export of this name`, {
@@ -123,7 +138,10 @@ export function refuseUnread(file: string, exports: Readonly<Record<string, unkn
   }
 }
 
-/** Returns whether a value looks like a rule, a provider or a projection: it has a name, a version or summary, and a function. */
+/**
+ * Whether a value looks like a rule, a provider or a projection: it has a name, a version or a summary, and a
+ * function.
+ */
 function isPart(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { name, version, summary } = value as Record<string, unknown>

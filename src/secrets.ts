@@ -1,13 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 /**
- * Returns a function that tests whether an Authorization header has this bearer token. Tokens are compared by digest, and only the
- * digest is kept. So the time taken shows neither content nor length.
+ * Returns a test whether an Authorization header has this token as a bearer. Tokens are compared by digest.
+ * So the time shows neither content nor length, and only the digest is kept.
  */
 export function bearerOf(token: string): (authorization: string | undefined) => boolean {
   const expected = digestOf(token)
   return (authorization) => {
-    // The scheme may have any case (RFC 9110, section 11.1).
+    // The scheme may stand in any case (RFC 9110, section 11.1).
     const [, given = ''] = /^bearer +(.*)$/is.exec(authorization ?? '') ?? []
     return timingSafeEqual(digestOf(given), expected) && given !== ''
   }
@@ -16,26 +16,27 @@ export function bearerOf(token: string): (authorization: string | undefined) => 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /**
- * Matches a scheme and everything up to the last @ before a slash: a password may contain an @. A scheme has at most 31 characters. Without
- * the limit the pattern needs quadratic time on long texts of letters and dots.
+ * User and password of an address, up to the last @ before a slash, because a password may hold one. A scheme
+ * has at most 31 characters. Without the limit the pattern needs quadratic time on long texts of letters and
+ * dots.
  */
 const CREDENTIALS = /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/]+@/gi
 
-/** Returns a text with users and passwords in addresses replaced. */
+/** Returns the text with addresses that have no user and no password. */
 export function withoutCredentials(text: string, instead = '***'): string {
   return text.replace(CREDENTIALS, `$1${instead}@`)
 }
 
-/** A secret of this length occurs in no text by chance. */
+/** Least length of a secret that is in no text by chance. */
 const TELLING = 8
 
 /**
- * Returns a text with stars in place of secrets, plain or encoded in an address. A secret of fewer than 8 characters is replaced only as
- * a whole word: a token `tok` leaves `tokenizer.json` whole.
+ * A text with stars in place of secrets, as they are and as part of an address. One of fewer than 8 characters is starred as a word
+ * of its own alone: a token `tok` leaves `tokenizer.json` whole.
  */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   const spellings = new Set(secrets.flatMap((secret) => [secret, inAddress(secret)]))
-  // The longest first: a longer secret may contain a shorter one.
+  // The longest first: it may hold another.
   const inOrder = [...spellings].filter((secret) => secret !== '').sort((a, b) => b.length - a.length)
   return inOrder.reduce(
     (clean, secret) =>

@@ -1,7 +1,10 @@
 /**
- * Cuts a text at pairs of tags, such as `<tool_call>...</tool_call>`. The time is linear in the length, because a model may write
- * anything, e.g. a thousand open tags. A body ends at the first closing tag after it. A tag that is never closed is text.
- * @returns `bodies`: the texts between the tags, unchanged; `between`: the texts around them, one more than bodies
+ * Cuts a text at each tag with its body, such as `<tool_call>...</tool_call>`. The time is linear in the
+ * text's length: a model may write anything, e.g. a thousand open tags. A body ends at the first closing tag
+ * after it. A tag that is never closed is text.
+ *
+ * @returns bodies: the texts inside tags, as written. between: the texts around them, one more than bodies.
+ * @example cutAtTags('a <b>c</b> d', 'b') // { between: ['a ', ' d'], bodies: ['c'] }
  */
 export function cutAtTags(
   text: string,

@@ -1,6 +1,6 @@
 /**
- * Reads text files of people and other programs. A file that is not UTF-8 is refused: a lossy decoding could make different texts
- * equal, and nobody would be told.
+ * Text of files that people and other programs wrote. It must be UTF-8. Text that was decoded with loss could
+ * compare equal to other text, and nobody would know.
  */
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises'
 import { RlError } from './errors.ts'
 
 const LINE_FEED = 0x0a
-/** Number of bytes that are searched for the zeros of a two-byte encoding. */
+/** Number of bytes that are probed for the zeros of a two-byte encoding. */
 const PROBED = 64
 
 /** Encodings by their byte order marks, longest first. */
@@ -20,12 +20,24 @@ const MARKS: readonly (readonly [name: string, mark: readonly number[]])[] = [
   ['UTF-16BE', [0xfe, 0xff]],
 ]
 
-/** Errors: `text.encoding` with file and line, and those of the file system unchanged. */
+/**
+ * Reads a text file.
+ *
+ * @throws RlError `text.encoding` with file and line if it is not UTF-8; errors of the file system as they
+ * are
+ * @example const lines = readTextSync('words.txt').split('\n')
+ */
 export function readTextSync(path: string): string {
   return textOf(readFileSync(path), path)
 }
 
-/** Errors: as `readTextSync`. */
+/**
+ * Reads a text file.
+ *
+ * @throws RlError `text.encoding` with file and line if it is not UTF-8; errors of the file system as they
+ * are
+ * @example const lines = (await readText('words.txt')).split('\n')
+ */
 export async function readText(path: string): Promise<string> {
   return textOf(await readFile(path), path)
 }
@@ -33,8 +45,9 @@ export async function readText(path: string): Promise<string> {
 /**
  * Returns the text of a file's bytes, without a byte order mark.
  * @param file name of the file in errors
- * @param firstLine line number of the first byte
+ * @param firstLine number of the line with which the bytes begin
  * @throws RlError `text.encoding` with the line and the likely encoding
+ * @example textOf(new TextEncoder().encode('hello'), 'words.txt') // 'hello'
  */
 export function textOf(bytes: Uint8Array, file: string, firstLine = 1): string {
   const [marked, mark] = MARKS.find(([, mark]) => mark.every((byte, at) => bytes[at] === byte)) ?? [null, []]
@@ -44,7 +57,10 @@ export function textOf(bytes: Uint8Array, file: string, firstLine = 1): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8', mark.length)
 }
 
-/** Recognises UTF-16 without a mark: in western text every other byte is zero. Returns null if it is none. */
+/**
+ * Recognises UTF-16 without a mark: in western text every second byte is zero. Returns null if it is not
+ * UTF-16.
+ */
 function unmarked(bytes: Uint8Array): string | null {
   const pairs = Math.min(bytes.length, PROBED) >> 1
   if (pairs < 2) return null
@@ -57,7 +73,10 @@ function unmarked(bytes: Uint8Array): string | null {
   return even === pairs && odd === 0 ? 'UTF-16BE' : null
 }
 
-/** A line feed is never part of another character. So the first line that is not UTF-8 has the first wrong byte. */
+/**
+ * A line feed is never part of another character. So the first line that is not UTF-8 holds the first wrong
+ * byte.
+ */
 function firstBadLine(bytes: Uint8Array, file: string, firstLine: number): RlError {
   let [start, line] = [0, firstLine]
   for (;;) {

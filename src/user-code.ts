@@ -1,6 +1,6 @@
 /**
- * Calls into a user's code. A fault is reported with file and line, the called part, and the subject of the call. There are three
- * faults: the code threw, it gave no answer in time, or its value is invalid.
+ * Calls into a user's code. A fault is one of three: the code threw, gave no answer in time, or gave a value
+ * that makes no sense. The error names file and line, the called part, and the task or step.
  */
 import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,31 +10,31 @@ import { RlError } from './errors.ts'
 import { PACKAGE_ROOT, SOURCES } from './package.ts'
 
 export type UserCall = {
-  /** The module's name in messages. */
+  /** Name of the module in messages. */
   readonly file: string
   /** The called part, e.g. `step('left')`. */
   readonly part: string
   /** Subjects of the call, e.g. `task 'train-3'`, `step 2`. */
   readonly about?: readonly string[]
-  /** Code of its errors, e.g. `setting.broken`. A thrown error with a code of its own keeps that code. */
+  /** Code of its errors, e.g. `setting.broken`. A thrown error that has a code keeps its own. */
   readonly code: string
-  /** Where to read what the part must give. */
+  /** Names the page that says what the part must give. */
   readonly hint: string
 }
 
-/** Time limit of a call in ms, and the key of the config that sets it. */
+/** Time limit of a call, and the key of the config that sets it. */
 export type CallLimit = { readonly ms: number; readonly key: string }
 
-/** Returns what is wrong with a value, e.g. `.turn.observation: expected string`. Returns null if the value is valid. */
+/** Returns what is wrong with a value, e.g. `.turn.observation: expected string`, or null. */
 export type Check = (value: unknown) => string | null
 
-/** A fault of a user's code in one task, one episode or one answer. The caller decides its cost. */
+/** A fault of a user's code, in one task, one episode or one answer. The caller decides what it costs. */
 export class UserCodeError extends RlError {
   override readonly name = 'UserCodeError'
   readonly fault: 'threw' | 'late' | 'nonsense'
   /** The module that was called. */
   readonly file: string
-  /** Code of the part's errors, even if the thrown error has another one. */
+  /** Code of the part's errors, even if the thrown error has a code of its own. */
   readonly of: string
 
   constructor(
@@ -60,7 +60,7 @@ export class UserCodeError extends RlError {
   }
 }
 
-/** Returns whether the environment, or another part of the setting, is at fault and does not blame the infrastructure. */
+/** Whether a part of the setting is at fault and does not blame the infrastructure. */
 export function isSettingFault(error: unknown): error is UserCodeError {
   return error instanceof UserCodeError && error.of === 'setting.broken' && error.code !== 'rollout.infra'
 }
@@ -68,7 +68,8 @@ export function isSettingFault(error: unknown): error is UserCodeError {
 let hear: (fault: UserCodeError) => void = () => {}
 
 /**
- * Sets the listener for every fault of a user's code in this process. It hears each fault once, also one that costs no more than a rollout.
+ * Sets the listener of this process for faults of users' code. It hears each fault once, also one that costs
+ * only a rollout.
  */
 export function onUserFault(listener: (fault: UserCodeError) => void): void {
   hear = listener
@@ -76,17 +77,20 @@ export function onUserFault(listener: (fault: UserCodeError) => void): void {
 
 let begin: (call: UserCall) => void = () => {}
 
-/** Sets a listener that hears every call of this process before it begins. */
+/** Sets the listener of this process for calls. It hears each call before the call begins. */
 export function onUserCall(listener: (call: UserCall) => void): void {
   begin = listener
 }
 
-/** Calls code that must return at once. @throws UserCodeError */
+/**
+ * Calls code that must give its value at once.
+ * @throws UserCodeError
+ */
 export function callNow<T>(call: UserCall, work: () => T, check?: Check): T {
   return settled(call, check, () => {
     const value = work()
     if (isPromise(value)) {
-      // Nobody awaits this promise. Its rejection must not end the process.
+      // Nobody awaits the promise: its rejection must not end the process.
       value.then(undefined, () => {})
       throw told(
         new UserCodeError(call, 'nonsense', { message: ': expected a value at once, and got a promise' }),
@@ -96,7 +100,15 @@ export function callNow<T>(call: UserCall, work: () => T, check?: Check): T {
   })
 }
 
-/** Calls code that may return a promise. @throws UserCodeError */
+/**
+ * Calls code that may give its value later. The value is checked if `check` is given.
+ *
+ * @param limit time limit of the call, or null for none
+ * @throws UserCodeError if the code threw, was late, or gave a value that `check` refuses
+ * @example
+ * const call = { file: 'mine.ts', part: 'answer()', code: 'setting.broken', hint: 'docs/environments.md' }
+ * const answer = await callWithin(call, { ms: 1000, key: 'run.deadlines.stepSeconds' }, () => mine.answer())
+ */
 export async function callWithin<T>(
   call: UserCall,
   limit: CallLimit | null,
@@ -107,7 +119,10 @@ export async function callWithin<T>(
   return value
 }
 
-/** Calls code that may return at once or later. Returns a promise only if the code does. @throws UserCodeError */
+/**
+ * Calls code that may give its value at once or later.
+ * @throws UserCodeError
+ */
 export function callEither<T>(
   call: UserCall,
   limit: CallLimit | null,
@@ -141,7 +156,7 @@ function settled<T>(call: UserCall, check: Check | undefined, work: () => T): T 
   let value: T
   try {
     value = work()
-    // A value may be a proxy or have getters. So the check also runs the user's code.
+    // A value may be a proxy, or have getters: looking at it is a call as well.
     wrong = check?.(value) ?? null
   } catch (error) {
     throw named(call, error)
@@ -150,7 +165,7 @@ function settled<T>(call: UserCall, check: Check | undefined, work: () => T): T 
   throw told(new UserCodeError(call, 'nonsense', { message: wrong }))
 }
 
-/** Returns the fault for an invalid value that the caller found by comparison with other values. */
+/** Returns the error for a value that makes no sense. The caller found it by comparing it with others. */
 export function nonsense(call: UserCall, wrong: string): UserCodeError {
   return told(new UserCodeError(call, 'nonsense', { message: wrong }))
 }
@@ -160,7 +175,10 @@ function late(call: UserCall, { ms, key }: CallLimit): UserCodeError {
   return told(new UserCodeError(call, 'late', { message, hint: `${key} says how long it may take` }))
 }
 
-/** Returns the fault for a thrown error, with its place. If a part calls another part of the same module, the inner part is named. */
+/**
+ * Returns the thrown error with its place. If a part calls another part of the same module, the inner one is
+ * named.
+ */
 function named(call: UserCall, error: unknown): UserCodeError {
   if (error instanceof UserCodeError && error.file === call.file) return error
   const own = error instanceof RlError ? { code: error.code, hint: error.hint } : codeOf(error)
@@ -173,7 +191,7 @@ function told(fault: UserCodeError): UserCodeError {
   return fault
 }
 
-/** An environment that does not use our error class may also blame the infrastructure. */
+/** An environment may blame the infrastructure without using one of our error classes. */
 function codeOf(error: unknown): { readonly code?: string } {
   const code = (error as { readonly code?: unknown } | null | undefined)?.code
   return code === 'rollout.infra' ? { code } : {}
@@ -199,12 +217,13 @@ function inWords(value: unknown): string {
   }
 }
 
-/** Returns a text on one line, cut if it is long. */
+/** Returns the text on one line, cut if it is long. */
 export function brief(text: string, most = 40): string {
   const line = text.replace(/\s+/g, ' ').trim()
   return line.length <= most ? line : `${line.slice(0, most)}...`
 }
 
+/** Whether a value can be awaited. */
 function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function'
 }
@@ -215,7 +234,9 @@ const FRAME = /\(?((?:file:|\/|[A-Za-z]:[\\/]).*):(\d+):(\d+)\)?$/
 
 type Frame = { readonly file: string; readonly place: string }
 
-/** Returns `file:line:column` of the first frame in the user's code, else the module's file alone. */
+/**
+ * Returns `file:line:column` of the first frame in the user's code, or the module's file if there is none.
+ */
 export function placeOf(error: unknown, file: string): string {
   const frames = framesOf(error)
   const theirs =
@@ -223,7 +244,7 @@ export function placeOf(error: unknown, file: string): string {
   return theirs?.place ?? file
 }
 
-/** Returns frames that are neither ours nor Node's, the innermost first. */
+/** Frames that are neither ours nor Node's, the innermost first. */
 function framesOf(error: unknown): readonly Frame[] {
   const { stack } = (error ?? {}) as { readonly stack?: unknown }
   if (typeof stack !== 'string') return []
@@ -244,7 +265,7 @@ function pathOf(address: string): string {
   }
 }
 
-/** Returns a check by a schema. It reports the first wrong field. */
+/** Returns a check by a schema. It reports the first mistake, with its field. */
 export function shape(schema: z.ZodType): Check {
   return (value) => {
     const { error } = schema.safeParse(value)

@@ -1,4 +1,4 @@
-/** A user's own modules (an environment, rules, projections), named in a config by path or package. */
+/** Modules of users (an environment, rules, projections). A config names them by a path or as a package. */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -12,15 +12,18 @@ import { textOf } from './text-file.ts'
 import { placeOf } from './user-code.ts'
 
 export type UserModule = {
-  /** The name in the config. */
+  /** Name of the module in the config. */
   readonly name: string
   readonly file: string
-  /** SHA-256 (hex) of the file. It does not cover the file's imports. */
+  /** SHA-256 of the file, hex. It does not cover the modules that the file imports. */
   readonly digest: string
   readonly exports: Readonly<Record<string, unknown>>
 }
 
-/** Limit of a module's top-level awaits. The person who starts a run waits for them and sees nothing meanwhile. */
+/**
+ * Time limit for what a module awaits at its top level. The person who starts a run waits for it, and sees
+ * nothing.
+ */
 const LOAD_MS = 120_000
 
 const SCRIPT = /\.[cm]?[jt]s$/
@@ -28,10 +31,11 @@ const SCRIPT = /\.[cm]?[jt]s$/
 const loaded = new Map<string, Promise<UserModule>>()
 
 /**
- * Loads the module that `name` names: a path (`./mine.ts`, relative to the working folder) or a package that is installed there. Each
- * module is loaded once a process.
- * @param key key of the config that names it, for error messages
- * @throws RlError `module.missing` if there is none, `module.broken` if it cannot be loaded, or not in time
+ * Loads the module that `name` names: a path (`./mine.ts`, relative to the working folder) or an installed
+ * package. A module is loaded once a process.
+ *
+ * @param key the key of the config that names the module, for error messages
+ * @throws RlError `module.missing` if there is none, `module.broken` if it cannot be loaded in time
  */
 export function loadUserModule(name: string, key: string, loadMs = LOAD_MS): Promise<UserModule> {
   const file = fileOf(name, key)
@@ -43,7 +47,10 @@ export function loadUserModule(name: string, key: string, loadMs = LOAD_MS): Pro
   return loading
 }
 
-/** A module outside of a checkout finds the checkout's packages by their names. Node has no such hooks before 22.15. */
+/**
+ * Outside of a checkout, lets a module find the checkout's packages by name. Node has no such hooks before
+ * 22.15.
+ */
 function nameSources(): void {
   module.registerHooks?.({
     resolve: (name, context, next) =>
@@ -75,7 +82,7 @@ function fileOf(name: string, key: string): string {
 async function load(name: string, file: string, key: string, loadMs: number): Promise<UserModule> {
   const late = () => new Error(`what it awaits at its top level did not end within ${loadMs / 1000} s`)
   const bytes = readFileSync(file)
-  if (SCRIPT.test(file)) textOf(bytes, file) // Node would decode it with loss.
+  if (SCRIPT.test(file)) textOf(bytes, file) // Node decodes it with loss.
   try {
     const exports: Record<string, unknown> = await within(import(pathToFileURL(file).href), loadMs, late)
     const digest = createHash('sha256').update(bytes).digest('hex')
@@ -96,7 +103,10 @@ async function load(name: string, file: string, key: string, loadMs: number): Pr
   }
 }
 
-/** Returns the line at which loading failed, in the module or in one of its imports. Returns null if it is unknown. */
+/**
+ * Returns the line at which loading ended, in the module or in an imported one. Returns null if it is
+ * unknown.
+ */
 function placeOfLoad(cause: unknown, file: string): string | null {
   const { stack } = (cause ?? {}) as { readonly stack?: unknown }
   const named = typeof stack === 'string' ? lineIn(stack) : null
@@ -106,22 +116,27 @@ function placeOfLoad(cause: unknown, file: string): string | null {
   return place === file ? null : place
 }
 
-/** Node writes `file:line` in front of its message about a text that it cannot parse. */
+/** Reads the `file:line` that Node puts in front of its message about a text that it cannot parse. */
 function lineIn(said: string): string | null {
   const [, address, line] = /^(.+):(\d+)$/.exec(said.split('\n', 1)[0]) ?? []
   if (address === undefined) return null
   return `${address.startsWith('file:') ? fileURLToPath(address) : address}:${line}`
 }
 
-/** Returns Node's messages about a file's text, without running it. The error of a failed import does not have the line. */
+/**
+ * Returns Node's message about the text of a file, without running it. A failed import does not tell the
+ * line.
+ */
 function checkedAlone(file: string): string {
   const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8', timeout: 10_000 })
   return stderr ?? ''
 }
 
 /**
- * Returns a plain object with all members of a user's object, methods of its class included, so that parts can be replaced. Methods
- * are called on the original object, because private fields exist only there.
+ * Returns a plain object with all properties of a user's object, methods of its class too. So single parts
+ * can be replaced. Methods stay bound to the original object, which alone has its private fields.
+ *
+ * @example const guarded = { ...flattened(provider), close: () => callWithin(call, limit, () => provider.close()) }
  */
 export function flattened<T extends object>(one: T): T {
   const all: Record<string, unknown> = {}

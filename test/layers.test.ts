@@ -3,44 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-
-/** A folder, or one file of it: a port (types alone), or the loss that trainers compute. Everybody may know clock.ts, command-line.ts, errors.ts, exact-json.ts, limit.ts, nearest.ts, package.ts, platform, random.ts, registry.ts, secrets.ts, tagged.ts, text-file.ts, user-code.ts and user-module.ts, which know nothing of the rest. */
-const COMMON = [
-  'clock',
-  'command-line',
-  'errors',
-  'exact-json',
-  'limit',
-  'nearest',
-  'package',
-  'platform',
-  'random',
-  'registry',
-  'secrets',
-  'tagged',
-  'text-file',
-  'user-code',
-  'user-module',
-]
-const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
-  errors: [],
-  'command-line': [],
-  package: [],
-  random: [],
-  platform: [],
-  events: [],
-  tensorflow: [],
-  learning: ['models/port', 'environments/port', 'tensorflow'],
-  'openai-api': [],
-  models: ['learning/loss', 'openai-api', 'tensorflow'],
-  environments: ['models/port', 'config'],
-  projections: ['events', 'learning'],
-  broker: ['events'],
-}
+import { CIRCLES, COMMON, MAY_KNOW } from './layers-table.ts'
 
 function imports(file: string): string[] {
   const source = readFileSync(file, 'utf8')
-  return [...source.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(([, path]) =>
+  return [...source.matchAll(/(?:from|import\(|^import)\s*'(\.[^']+)'/gm)].map(([, path]) =>
     relative('src', join(dirname(file), path)),
   )
 }
@@ -53,24 +20,82 @@ function isKnown(path: string, known: readonly string[]): boolean {
   return known.includes(layerOf(path)) || known.includes(path.replace(/\.ts$/, ''))
 }
 
-for (const [layer, known] of Object.entries(MAY_KNOW))
-  test(`${layer} knows ${[...known, ...COMMON].join(', ')} and itself alone`, () => {
-    const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
-      (file) => file.endsWith('.ts') && layerOf(file) === layer,
-    )
-    const wrong = files.flatMap((file) =>
-      imports(join('src', file))
-        .filter((path) => !isKnown(path, [layer, ...known, ...COMMON]))
-        .map((path) => `${file} imports ${path}`),
-    )
-    assert.equal(wrong, [])
-  })
-
-const ALL = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+const ALL = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
+  (file) => file.endsWith('.ts') && !file.endsWith('.d.ts'),
+)
 const ROLES = new Set(['head', 'policy', 'reward-model', 'environment', 'adapter'])
 
 /** What a file of src imports, types included, as paths from src. */
 const IMPORTS = new Map(ALL.map((file) => [file, imports(join('src', file))]))
+
+test('every folder and every file of src has a line that says what it may know', () => {
+  assert.equal([...new Set(ALL.map(layerOf))].sort(), Object.keys(MAY_KNOW).sort())
+})
+
+for (const [layer, known] of Object.entries(MAY_KNOW))
+  test(`${layer} knows ${[...known, 'what is common'].join(', ')} and itself alone`, () => {
+    const files = ALL.filter((file) => layerOf(file) === layer)
+    const found = files.flatMap((file) =>
+      (IMPORTS.get(file) ?? []).filter((path) => layerOf(path) !== layer).map((path) => ({ file, path })),
+    )
+    const wrong = found.filter(({ path }) => !isKnown(path, [...known, ...COMMON]))
+    assert.equal(
+      wrong.map(({ file, path }) => `${file} imports ${path}`),
+      [],
+    )
+    const idle = known.filter((name) => !found.some(({ path }) => isKnown(path, [name])))
+    assert.equal(idle, [], 'nothing needs to know this any more')
+  })
+
+test('ports know what is common alone', () => {
+  const ports = [...new Set(Object.values(MAY_KNOW).flat())].filter((name) => name.endsWith('/port'))
+  const wrong = ports.flatMap((port) =>
+    (IMPORTS.get(`${port}.ts`) ?? []).filter((path) => !isKnown(path, COMMON)),
+  )
+  assert.equal(wrong, [])
+})
+
+test('no folder knows itself by way of others, but for circles with a reason', () => {
+  const graph = new Map<string, Set<string>>()
+  for (const [file, paths] of IMPORTS)
+    for (const path of paths) {
+      const [from, to] = [layerOf(file), layerOf(path)]
+      // Who knows a port knows no more of its folder.
+      if (from === to || path.endsWith('/port.ts')) continue
+      graph.set(from, (graph.get(from) ?? new Set()).add(to))
+    }
+  const reach = (from: string): Set<string> => {
+    const reached = new Set<string>()
+    const follow = (name: string): void => {
+      for (const next of graph.get(name) ?? [])
+        if (!reached.has(next)) {
+          reached.add(next)
+          follow(next)
+        }
+    }
+    follow(from)
+    return reached
+  }
+  const reached = new Map([...graph.keys()].map((name) => [name, reach(name)]))
+  const circles = [...graph.keys()]
+    .filter((name) => reached.get(name)?.has(name))
+    .map((name) =>
+      [...graph.keys()].filter((other) => reached.get(name)?.has(other) && reached.get(other)?.has(name)),
+    )
+  assert.equal([...new Set(circles.map((circle) => circle.sort().join(', ')))], Object.keys(CIRCLES))
+})
+
+test('the gateway and the server of local models share src/openai-api and know nothing of one another', () => {
+  const server = (path: string) => /^models\/local\/server(\.ts$|\/)/.test(path)
+  const wrong = ALL.flatMap((file) =>
+    (IMPORTS.get(file) ?? [])
+      .filter((path) =>
+        layerOf(file) === 'gateway' ? server(path) : server(file) && layerOf(path) === 'gateway',
+      )
+      .map((path) => `${file} imports ${path}`),
+  )
+  assert.equal(wrong, [])
+})
 
 test('no file imports itself by way of others, not even for a type', () => {
   const done = new Set<string>()

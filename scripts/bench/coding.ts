@@ -20,7 +20,7 @@ const SUM = 'print(sum(map(int, input().split())))'
 const fresh = (provider: Provider) =>
   createExecutor({ provider, cache: createResultCache({ maxCharacters: 0 }) })
 
-/** Trivial programs, each different from the others so that none is answered by another's result. */
+/** Trivial programs. All differ, so none is answered by another's result. */
 const trivialBatch = (programs: number, tests: number) =>
   Array.from({ length: programs }, (_, i) => ({
     program: `# ${i}\n${SUM}`,
@@ -56,7 +56,10 @@ async function latenciesMs(provider: Provider, count: number): Promise<number[]>
 const STEP = { tasks: 64, programs: 32, tests: 24 }
 const SHARE = 0.05
 
-/** Every other program is a mutant; none is endless, which would measure the time limit and not the sandbox. */
+/**
+ * Every other program is a mutant. None is endless, because that would measure the time limit and not the
+ * sandbox.
+ */
 const programOf = (solution: string, i: number) =>
   i % 2 === 0
     ? solution

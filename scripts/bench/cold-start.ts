@@ -1,6 +1,7 @@
 /**
- * What a run has before its first iteration, and what an iteration's parts cost: cold start of policy and reward model,
- * success on held-out tasks, process accuracy, rollouts, judging, updates. Generated tasks, default model.
+ * The state of a run before its first iteration, and the costs of an iteration's parts: cold start of policy
+ * and reward model, success on held-out tasks, process accuracy, rollouts, judging, updates. Generated tasks,
+ * default model.
  *
  * npm run -s bench -- cold-start [--noise 0.22] [--updates 450] [--demonstrations 1500] [--flipped 0.1] [--judge-updates 100] [--iterations 0]
  */

@@ -1,4 +1,7 @@
-/** Eight desktops at once, an editor on each: clicks with the screen at rest again and a picture of it, a second. */
+/**
+ * Eight desktops at a time, an editor on each: clicks a second, each with the screen at rest again and a
+ * picture.
+ */
 import { openDesktop } from '../../packages/environment-desktop/src/local/desktop.ts'
 import { missingParts, programPath } from '../../packages/environment-desktop/src/local/sandbox.ts'
 import { report } from './report.ts'

@@ -1,6 +1,6 @@
 /**
- * The ALFWorld engine on one core, over a fixed mix of games of all six kinds: the real ones where ../shared/data/alfworld is there,
- * else the test fixtures.
+ * The ALFWorld engine on one core, over a fixed mix of games of all six kinds. The games are the real ones if
+ * ../shared/data/alfworld exists, else the test fixtures.
  */
 import { existsSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'

@@ -1,5 +1,6 @@
 /**
- * What the log, the bus and both together carry, end to end and durable; how long a run takes to come back.
+ * Throughput of the log, of the bus and of both together, end to end and durable, and the time until a run is
+ * back.
  *
  * npm run -s bench -- events [--only append,latency,heap,catch-up,limits,folds,restart] [--restart 1000000,5000000]
  */
@@ -36,7 +37,7 @@ const SENDERS = 4
 const ROUNDS = 3
 
 type Sender = {
-  /** Sends all its events; start and end by the machine's clock (ms since 1970). */
+  /** Sends all its events. Start and end are by the machine's clock (ms since 1970). */
   readonly go: (round: number) => Promise<{ start: number; end: number }>
   readonly end: () => void
 }
@@ -108,7 +109,7 @@ async function startSender(name: string, size: Size, count: number): Promise<Sen
   }
 }
 
-/** From the call of append to the live event in the hands of a subscriber, at 1,000 events/s. */
+/** Measures from the call of append to the live event at a subscriber, at 1,000 events/s. */
 async function latency(): Promise<void> {
   const bus = await connectBus(core.address)
   const log = connectLog({ bus, run: 'bench', actor: 'policy/latency' })
@@ -156,7 +157,10 @@ async function latency(): Promise<void> {
   })
 }
 
-/** From the start of an external subscriber's process until it has stored the position of the last of 100,000 events. */
+/**
+ * Measures from the start of an external subscriber's process until it has stored the position of the last of
+ * 100,000 events.
+ */
 async function catchUp(): Promise<void> {
   const total = 100_000
   const from = core.log.head().position
@@ -187,7 +191,7 @@ async function catchUp(): Promise<void> {
   })
 }
 
-/** As if the subscriber had stored so far: it catches up the rest alone. */
+/** Stores a position, as if the subscriber had read that far. It then catches up the rest alone. */
 function writeStored(file: string, position: number): void {
   const db = new Database(file)
   db.pragma('journal_mode = WAL')
@@ -196,7 +200,10 @@ function writeStored(file: string, position: number): void {
   db.close()
 }
 
-/** Bare inserts of the same rows into the same kind of file, 1,000 a transaction: no check, no hash chain, no bus. */
+/**
+ * Bare inserts of the same rows into the same kind of file, 1,000 a transaction: no check, no hash chain, no
+ * bus.
+ */
 function sqliteLimit(): void {
   const db = new Database(join(root, 'limit.db'))
   db.pragma('journal_mode = WAL')

@@ -1,7 +1,7 @@
 /**
- * What the gateway adds to a call of the model, with 1,000 calls in flight, and its memory with 5,000. Model, gateway and agents are
- * processes of their own; the model is called directly and through the gateway in the same run (RL_BENCH_CALLS changes the calls of
- * each of the 1,000).
+ * Overhead of the gateway on a call of the model, with 1,000 calls in flight, and its memory with 5,000.
+ * Model, gateway and agents are processes of their own. The model is called directly and through the gateway
+ * in the same run. RL_BENCH_CALLS changes the number of calls of each of the 1,000.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -66,7 +66,7 @@ function post(url: string, key: string, body: string): Promise<string> {
 
 type Lane = { readonly url: string; readonly key: string; readonly outcome: string | null }
 
-/** A call of about 2 kB; the stand-in answers after `delayMs`. */
+/** Returns a call of about 2 kB. The stand-in answers after `delayMs`. */
 function bodyOf(delayMs: number, turn: number): string {
   const messages = Array.from({ length: 4 }, (_, i) => ({
     role: i % 2 === 0 ? 'user' : 'assistant',
@@ -75,7 +75,10 @@ function bodyOf(delayMs: number, turn: number): string {
   return JSON.stringify({ model: 'bench', messages, max_tokens: 64, user: String(delayMs) })
 }
 
-/** Each lane calls one after the other, all lanes at once, begun at times of their own. Resolves to what came on top of the delays, in ms. */
+/**
+ * Each lane makes one call after the other. All lanes run at once, and begin at different times. Resolves to
+ * the overheads beside the delays, in ms.
+ */
 async function call(lanes: readonly Lane[], calls: number, random: Rng): Promise<number[]> {
   const over: number[] = []
   const plans = lanes.map((lane) => ({

@@ -1,6 +1,7 @@
 /**
- * Pages in a real browser: what a reset, a step and an episode take, pictures, memory; beside playwright-core on the same page in the
- * same run, where it is there (`npm install --no-save playwright-core`). Then desktops (bench desktop).
+ * Pages in a real browser: time of a reset, a step and an episode, pictures, memory. If playwright-core is
+ * there (`npm install --no-save playwright-core`), it plays the same page in the same run. Then desktops
+ * (bench desktop).
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { lookForBrowser } from '../../packages/environment-web/src/browser/find.ts'
@@ -28,7 +29,7 @@ function open(pages: number): WebEnvironment {
   return webEnvironment({ site: ownSite({ seed: 1, counts, difficulty: 'easy' }), browser: null, pages })
 }
 
-/** One page, one episode after the other: by the oracle. */
+/** One page, one episode after the other, played by the oracle. */
 async function measureSteps(): Promise<void> {
   const environment = open(1)
   const resets: number[] = []
@@ -151,7 +152,10 @@ async function measurePictures(): Promise<void> {
   }
 }
 
-/** Proportional set size of a process and all below it, in MB; 0 where the system does not tell. */
+/**
+ * Proportional set size of a process and all its descendants, in MB. Returns 0 if the system does not tell
+ * it.
+ */
 function pssOf(pid: number): number {
   const rollup = `/proc/${pid}/smaps_rollup`
   if (!existsSync(rollup)) return 0

@@ -1,6 +1,7 @@
 /**
- * A real run, as a user starts it: seconds an iteration by stage, tokens, memory of all processes, and how much of an iteration
- * nothing is worked on. The trace of its last iteration shows what overlaps: a picture on standard error, spans as JSON.
+ * A real run, as a user starts it: seconds an iteration by stage, tokens, memory of all processes, and the
+ * share of an iteration in which nothing works. The trace of its last iteration shows what overlaps: a
+ * picture on standard error, spans as JSON.
  *
  * npm run -s bench -- loop [--iterations 5] [--workers 1,4] [--set KEY=VALUE]
  */
@@ -24,7 +25,7 @@ const { values: flags } = parseArgs({
   },
 })
 
-/** Of the picture. */
+/** Width of the picture. */
 const COLUMNS = 72
 
 for (const workers of flags.workers.split(',').map(Number)) await measureRun(workers)

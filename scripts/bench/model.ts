@@ -1,12 +1,14 @@
 /**
- * Speed and memory of the local model on each tensor backend that passes its self-test, beside PyTorch, eager and compiled, and
- * `generate` of transformers, on the same shape in the same run (where the Python that BENCH_PYTHON names has them), then of
- * models of real size. Rounds of all engines alternate, so that other load on the machine meets all of them; ratios are of
- * medians of CPU time for one-thread engines, tokens/s of wall time.
+ * Speed and memory of the local model on each tensor backend that passes its self-test. PyTorch, eager and
+ * compiled, and `generate` of transformers do the same shape in the same run, if the Python that BENCH_PYTHON
+ * names has them. Then models of real size follow. Rounds of all engines alternate, so other load on the
+ * machine meets all of them. Ratios are of medians of CPU time for one-thread engines. Tokens/s are by wall
+ * time.
  *
  *   npm run -s bench -- model [backend ...]
  *
- * webgpu on a software adapter is measured where it is named alone: its threads work on while the others are timed.
+ * webgpu on a software adapter is measured only if it is named alone: its threads work on while others are
+ * timed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,7 +26,7 @@ import * as tf from '../../src/tensorflow/tensorflow.ts'
 import { openTorch, pythonHas, type Timing, type TorchOptions, timed } from './model/torch.ts'
 import { type Measurement, median, report } from './report.ts'
 
-/** `times` makes one timing long enough (about half a second) that what runs in the background weighs equally on all. */
+/** `times` makes one timing about half a second long, so background work weighs equally on all. */
 type Work = { readonly batch: number; readonly times: number } & (
   | { readonly op: 'forward' | 'train'; readonly length: number }
   | { readonly op: 'sample'; readonly steps: number }
@@ -41,7 +43,7 @@ const WORK: readonly (Work & { readonly name: string })[] = [
   { name: 'forward', op: 'forward', batch: 8, length: 256, times: 6 },
   { name: 'train', op: 'train', batch: 8, length: 256, times: 2 },
 ]
-/** Of those that compute on the processor: what others cost is in no processor time. */
+/** Goals of backends that compute on the processor. Processor time does not show the costs of the others. */
 const GOALS: Readonly<Record<string, string>> = { 'wasm-blas': '>= 1', wasm: '>= 0.3' }
 
 function configOf(size: keyof typeof SIZES, contextTokens = 256): ModelConfig {
@@ -103,7 +105,8 @@ function localEngine(name: BackendName, model: LocalModel): Engine {
       if (work.op === 'forward')
         return await timed(tokens, async () => {
           for (let i = 0; i < work.times; i++) {
-            // Reading one row waits for all, as PyTorch does; neither copies the logits to anywhere else (tf.slice would, on WebAssembly).
+            // Reading one row waits for all, as in PyTorch. Neither copies the logits elsewhere (tf.slice
+            // would, on WebAssembly).
             const row = [work.batch * work.length - 1]
             const last = tf.tidy(() => tf.gather(logits(model, pack(sequences)), tf.tensor1d(row, 'int32')))
             await last.data()
@@ -126,11 +129,11 @@ function localEngine(name: BackendName, model: LocalModel): Engine {
   }
 }
 
-/** Null where there is no torch, or it cannot compile. */
+/** Returns null if there is no torch, or it cannot compile. */
 async function torchEngine(name: string, config: ModelConfig, options: TorchOptions): Promise<Engine | null> {
   try {
     const torch = await openTorch(config, options)
-    // What cannot be compiled is known after a first pass.
+    // A first pass shows whether it can be compiled.
     if (options.compile) await torch?.run({ op: 'train', batch: 8, length: 256, times: 1 })
     return torch && { name, ...torch }
   } catch (error) {
@@ -139,7 +142,7 @@ async function torchEngine(name: string, config: ModelConfig, options: TorchOpti
   }
 }
 
-/** The generate of transformers on its own model of that shape; null where the Python lacks it. */
+/** The generate of transformers on its own model of that shape. Returns null if the Python lacks it. */
 async function generateEngine(config: ModelConfig): Promise<Engine | null> {
   if (!pythonHas('transformers')) {
     process.stderr.write('no rows beside generate: the Python lacks transformers\n')
@@ -170,7 +173,7 @@ async function usable(wanted: readonly string[]): Promise<BackendName[]> {
 
 type Ratio = Omit<Measurement, 'suite' | 'unit'> & { readonly of: string; readonly note: string }
 
-/** A row of each size and batch; the plain name is that of the worst of them. */
+/** Reports a row of each size and batch. The plain name is that of the worst of them. */
 function reportRatios(ratios: readonly Ratio[]): void {
   const tell = ({ name, value, goal, n, note }: Omit<Ratio, 'of'>) =>
     report({ suite: 'model', name, value, unit: 'ratio', goal, n, note })
@@ -214,7 +217,8 @@ async function compareEngines(
     const timings = engines.map((): Timing[] => [])
     for (let round = -1; round < rounds; round++)
       for (const [i, engine] of engines.entries()) {
-        // Two threads that wait for each other on a shared machine take minutes: one round is enough to see that.
+        // Two threads that wait for each other on a shared machine take minutes. One round is enough to see
+        // that.
         if (engine.name === 'torch_2' && round !== 0) continue
         // Decoding is compiled anew for each length of the cache.
         if (engine.name === 'compile' && work.op === 'sample') continue
@@ -261,7 +265,10 @@ async function compareEngines(
   return ratios
 }
 
-/** 64 concurrent episodes of 30 steps: about 20 new prompt tokens, then 5 sampled tokens, each step on the cached prefix. */
+/**
+ * 64 concurrent episodes of 30 steps: about 20 new prompt tokens, then 5 sampled tokens, each step on the
+ * cached prefix.
+ */
 async function episodes(backend: BackendName): Promise<void> {
   await openBackend(backend)
   const config = configOf('0.95m', 1024)

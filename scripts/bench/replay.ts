@@ -16,7 +16,7 @@ import { generateLog } from './replay/generate.ts'
 import { median, report } from './report.ts'
 
 const EVENTS = Number(process.env.RL_BENCH_EVENTS ?? 1_000_000)
-/** Of one iteration of 16 tasks x 8 rollouts with candidates, each of about 22 steps. */
+/** Events of one iteration of 16 tasks x 8 rollouts with candidates, each of about 22 steps. */
 const EVENTS_AN_ITERATION = 4_600
 const FORKS = 5
 

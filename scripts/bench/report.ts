@@ -3,7 +3,7 @@ export type Measurement = {
   readonly name: string
   readonly value: number
   readonly unit: string
-  /** What design.md 9 asks for, e.g. `>= 20000`; null where nothing was set. */
+  /** Goal of design.md 9, e.g. `>= 20000`, or null if none was set. */
   readonly goal: string | null
   /** How many measurements the median is of. */
   readonly n: number

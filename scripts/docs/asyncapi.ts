@@ -1,4 +1,7 @@
-/** asyncapi.yaml: all that goes over NATS, for tools in other languages, from the catalogue and from what checks the messages. */
+/**
+ * asyncapi.yaml: all messages over NATS, for tools in other languages. It comes from the catalogue and the
+ * messages' checks.
+ */
 import { stringify } from 'yaml'
 import { HEARTBEAT } from '../../src/actors/head/watch.ts'
 import { sharedJob } from '../../src/actors/runtime/deliveries.ts'
@@ -43,7 +46,7 @@ type Exchange = {
   readonly reply: JsonSchema
 }
 
-/** Requests and their replies. What is refused is answered with the header `Rl-Error` and a refusal. */
+/** Requests and their replies. A refused request is answered with the header `Rl-Error` and a refusal. */
 const EXCHANGES: Readonly<Record<string, Exchange>> = {
   append: {
     address: 'log.append.{user}',

@@ -9,14 +9,14 @@ export type ErrorSite = {
   readonly message: string
   /** The next step; null if the error has none. */
   readonly hint: string | null
-  /** From the project's root. */
+  /** Path from the project's root. */
   readonly file: string
 }
 
 const CODE = /^[a-z][a-z0-9-]*\.[a-z<][a-z0-9<> -]*$/
 /** Properties that hold the message of an error that is no `new RlError` yet. */
 const MESSAGES = ['message', 'what', 'reason']
-/** Functions that make errors for others that make errors: more levels there are not. */
+/** Most levels of functions that make errors for other functions. */
 const LEVELS = 3
 
 type Maker = ts.FunctionDeclaration | ts.FunctionExpression | ts.ArrowFunction | ts.MethodDeclaration
@@ -59,7 +59,10 @@ export function errorSites(folders: readonly string[]): readonly ErrorSite[] {
     })
   }
 
-  /** What the parameters of a maker may be: one scope for each call that gives a text. Without such a call there is an empty one. */
+  /**
+   * Texts of a maker's parameters: one scope for each call that gives a text. Without such a call there is an
+   * empty one.
+   */
   function scopesOf(
     maker: Maker | null,
     source: Source,
@@ -214,7 +217,9 @@ function visit(node: ts.Node, see: (node: ts.Node) => void): void {
   node.forEachChild((child) => visit(child, see))
 }
 
-/** As many messages as hints belong together one by one; else each message may come with each hint. */
+/**
+ * Pairs messages with hints one by one if they are equally many. Else each message may come with each hint.
+ */
 function paired(
   messages: readonly string[],
   hints: readonly (string | null)[],

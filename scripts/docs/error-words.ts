@@ -4,9 +4,9 @@ import ts from 'typescript'
 /** Texts by the name of a parameter: each parameter may have several. */
 export type Scope = ReadonlyMap<string, readonly string[]>
 
-/** More alternatives than these of one expression tell a reader nothing. */
+/** Most alternatives of one expression. More would tell a reader nothing. */
 const MOST_TEXTS = 6
-/** Methods and functions that shape a value: the word is that of the value. */
+/** Methods and functions that shape a value. The word is that of the value. */
 const SHAPING = new Set([
   'join',
   'map',
@@ -96,7 +96,7 @@ function combined(before: readonly string[], values: readonly string[], after: s
   return all.slice(0, MOST_TEXTS)
 }
 
-/** What stands for a value, e.g. `<path>` for `file.path` and `<last line>` for `lastLine`. */
+/** Returns the word for a value, e.g. `<path>` for `file.path` and `<last line>` for `lastLine`. */
 export function wordOf(node: ts.Expression): string {
   return `<${nameOf(node)
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

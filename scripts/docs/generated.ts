@@ -1,6 +1,6 @@
 /** A file under version control that follows from the code. */
 export type GeneratedDoc = {
-  /** From the project's root. */
+  /** Path from the project's root. */
   readonly path: string
   readonly text: string
 }

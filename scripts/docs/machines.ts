@@ -55,8 +55,8 @@ function page({ role, machine, version }: Decider): string {
 }
 
 /**
- * An arrow to a state of the same box, or from the box to a state in it, stands inside; every other arrow outside, or
- * Mermaid would take its target for another state.
+ * Places an arrow inside a box if it goes to a state of the same box, or from the box to a state in it. Every
+ * other arrow is outside. Otherwise Mermaid would take its target for another state.
  */
 function diagram(root: AnyStateNode): string[] {
   const outside: string[] = []

@@ -67,7 +67,7 @@ function blocksOf(markdown: string): readonly { readonly line: number; readonly 
   return blocks
 }
 
-/** Keeps the lines of what is dropped, so that line numbers stay right. */
+/** Replaces a dropped part by its line breaks, so that line numbers stay right. */
 function blank(dropped: string): string {
   return dropped.replace(/[^\n]/g, '')
 }

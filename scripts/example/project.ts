@@ -1,11 +1,17 @@
-/** A project of a stranger, in a temporary folder: the package is installed in it, the examples are copied beside it. */
+/**
+ * A project of a stranger, in a temporary folder. The package is installed in it, and the examples are copied
+ * beside it.
+ */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 
 export type Project = {
   readonly folder: string
-  /** Of its processes: this Node comes first on the PATH, TypeScript without a compiler is switched on. */
+  /**
+   * Environment of its processes: this Node comes first on the PATH, and no variable of this checkout is
+   * left.
+   */
   readonly env: NodeJS.ProcessEnv
   readonly remove: () => void
 }
@@ -17,7 +23,7 @@ export function emptyProject(): Project {
   cpSync('examples', join(folder, 'examples'), { recursive: true })
   const remove = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)
-  // What starts a checkout from its sources is nothing that a stranger has.
+  // A stranger does not have the variables that start a checkout from its sources.
   const { RL_RUNS, NODE_OPTIONS, ...env } = process.env
   return {
     folder,
@@ -29,7 +35,10 @@ export function emptyProject(): Project {
   }
 }
 
-/** A project with what `npm pack` would ship, as it was built last; its dependencies are those of this checkout, so no registry is asked. */
+/**
+ * Makes a project with what `npm pack` would ship, as last built. Its dependencies are those of this
+ * checkout, so no registry is asked.
+ */
 export function projectWithBuild(): Project {
   const project = emptyProject()
   const target = join(project.folder, 'node_modules', 'rlanything')

@@ -8,7 +8,7 @@ export type ExampleResult = 'ok' | 'failed' | 'skipped'
 
 const DEADLINE_MS = 600_000
 
-/** What an example needs that may be absent: why it cannot run, or null. */
+/** Needs of an example that may be absent. Each returns the reason why it cannot run, or null. */
 const NEEDS: Readonly<Record<string, () => string | null>> = {
   'subscriber-python': () => pythonWithout('nats', 'msgpack'),
 }
@@ -17,7 +17,7 @@ export function exampleNames(): string[] {
   return readdirSync('examples').filter((name) => existsSync(join('examples', name, 'README.md')))
 }
 
-/** Runs an example in a project that has the package; what it prints goes to standard output. */
+/** Runs an example in a project that has the package. Its output goes to standard output. */
 export async function runExample(name: string, { folder, env }: Project): Promise<ExampleResult> {
   const lacking = NEEDS[name]?.()
   if (lacking) {
@@ -42,7 +42,10 @@ function commandsOf(name: string): string {
   return commands
 }
 
-/** The status of a bash script, which has a process group of its own: whatever it leaves running is ended with it. */
+/**
+ * Resolves to the status of a bash script. It has its own process group, so whatever it leaves running is
+ * ended with it.
+ */
 async function runShell(script: string, cwd: string, env: NodeJS.ProcessEnv): Promise<number | null> {
   const shell = spawn('bash', ['-euo', 'pipefail', '-c', script], {
     cwd,

@@ -1,4 +1,7 @@
-/** A nats-server that runs join, with a store of a few megabytes, so that it can be filled; started again when it ends. */
+/**
+ * A nats-server for several runs, with a store of a few megabytes that can be filled. It is started again
+ * when it ends.
+ */
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +16,7 @@ export type JoinedBroker = {
   readonly token: string
   /** Null while it is being started again. */
   readonly pid: () => number | null
-  /** Kills it; it comes back with its store. */
+  /** Kills the server. It comes back with its store. */
   readonly restart: () => void
   /** The same with an empty store. */
   readonly wipe: () => void

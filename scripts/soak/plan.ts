@@ -1,7 +1,10 @@
-/** What befalls a run, drawn from a seed: the same seed strikes the same victims in the same way after as many events of work. */
+/**
+ * The faults of a run, drawn from a seed. The same seed strikes the same victims in the same way after the
+ * same number of work events.
+ */
 import { type Rng, rng, seedOf } from '../../src/random.ts'
 
-/** Processes of a run. A gateway is part of runs that agents play, and of no simulated one. */
+/** Processes of a run. A gateway is part of runs that agents play, and of no simulated run. */
 export const VICTIMS = [
   'head',
   'policy',
@@ -15,11 +18,12 @@ export const VICTIMS = [
 export type Victim = (typeof VICTIMS)[number]
 
 /**
- * - kill: SIGKILL; stop: SIGSTOP, and SIGCONT after `seconds`
- * - delete-queue, delete-consumer, delete-fence: a stream of the broker is deleted, a queue's consumer, the head's epoch
- * - wipe-store: the broker is killed and comes back with an empty store
- * - store-full: JetStream refuses all new messages for `seconds`
- * - disk-full: not a byte is left on the disk of the run for `seconds`
+ * - kill: SIGKILL. stop: SIGSTOP, and SIGCONT after `seconds`.
+ * - delete-queue, delete-consumer, delete-fence: deletes a stream of the broker, a queue's consumer, or the
+ *   head's epoch.
+ * - wipe-store: the broker is killed and comes back with an empty store.
+ * - store-full: JetStream refuses all new messages for `seconds`.
+ * - disk-full: not a byte is left on the disk of the run for `seconds`.
  */
 export type Fault =
   | { readonly kind: 'kill'; readonly victim: Victim }
@@ -45,7 +49,7 @@ export const FAULT_KINDS = Object.keys(SHARES) as readonly FaultKind[]
 export type Blow = {
   /** Counted from 1 over all runs. */
   readonly number: number
-  /** It strikes after so many further events of work. */
+  /** Number of further work events after which it strikes. */
   readonly after: number
   readonly fault: Fault
 }
@@ -54,7 +58,7 @@ export type Blow = {
 const MOST_APART = 200
 const LONGEST_STOP_S = 30
 
-/** @param kinds those that can be done here; the draws of the others fall to them */
+/** @param kinds kinds that are possible here; draws of other kinds fall to these */
 export function blowOf(seed: number, number: number, kinds: readonly FaultKind[]): Blow {
   const draw = rng(seedOf(seed, 'blow', number))
   const after = 1 + draw.below(MOST_APART)

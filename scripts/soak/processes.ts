@@ -1,4 +1,7 @@
-/** The processes of a run by what they are, found below its head: nothing that somebody else started is ever touched. */
+/**
+ * The processes of a run by their part in it, found below its head. So other people's processes are never
+ * touched.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Victim } from './plan.ts'
 
@@ -25,7 +28,7 @@ export function processesBelow(head: number): ReadonlyMap<Victim, number> {
 function parentOf(pid: number): number | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name in brackets may hold blanks; fields count from behind it: the parent is the second.
+    // The name in brackets may hold blanks. Fields are counted after it: the parent is the second.
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
   } catch {
     return null

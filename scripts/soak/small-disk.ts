@@ -1,4 +1,4 @@
-/** A disk small enough to be filled: a tmpfs of its own, where this account may mount one. */
+/** A disk small enough to be filled: a tmpfs of its own, if this account may mount one. */
 import { execFileSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ export type SmallDisk = {
   readonly folder: string
   /** Why it cannot be filled here, or null. */
   readonly skipped: string | null
-  /** Takes every byte that is left; the function returned gives them back. */
+  /** Takes every byte that is left. The returned function gives them back. */
   readonly fill: () => () => void
   readonly close: () => void
 }

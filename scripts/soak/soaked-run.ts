@@ -1,4 +1,7 @@
-/** A real run that is kept alive as a supervisor would: its head is started again whenever it ends before the run is over. */
+/**
+ * A real run that is kept alive as a supervisor would. Its head is started again whenever it ends before the
+ * run is over.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { runFolder } from '../../src/broker/connection.ts'
 import { RlError } from '../../src/errors.ts'
@@ -8,7 +11,7 @@ import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
 import type { Victim } from './plan.ts'
 import { processesBelow } from './processes.ts'
 
-/** What is done in a run, and not what is said of its processes. */
+/** Types of events about the work of a run. Events about its processes are left out. */
 export const WORK = (Object.keys(CATALOGUE) as EventType[]).filter(
   (type) => CATALOGUE[type].reproducible || type === 'RolloutFailed',
 )
@@ -17,7 +20,7 @@ export type SoakedRun = {
   readonly run: string
   readonly log: () => LogReader
   readonly isComplete: () => boolean
-  /** Process id of a victim, or null as long as there is none. */
+  /** Returns the process id of a victim, or null while there is none. */
   readonly find: (victim: Victim) => number | null
   /** Whether the head ended although nobody killed it, and how: the last lines that it printed. */
   readonly ends: readonly string[]
@@ -33,7 +36,7 @@ export type SoakedRunOptions = {
   readonly settings: readonly string[]
   /** `dist/main.js`, or `src/main.ts`. */
   readonly main: string
-  /** Of a broker to join, with its token; the head starts its own without. */
+  /** The broker to join, with its token. If null, the head starts its own. */
   readonly nats: { readonly url: string; readonly token: string } | null
 }
 
@@ -56,7 +59,8 @@ export function startSoakedRun({ run, root, settings, main, nats }: SoakedRunOpt
       ['bin/launch.mjs', main, '--role', 'head', '--run', run, ...join, ...set],
       {
         stdio: ['ignore', 'pipe', 'pipe'],
-        // A process group of its own: a Ctrl-C at the terminal is for the soak, which then ends the head itself.
+        // A process group of its own. A Ctrl-C at the terminal is for the soak, which then ends the head
+        // itself.
         detached: true,
         env: { ...process.env, RL_RUNS: root, FORCE_COLOR: '0', ...(nats ? { NATS_TOKEN: nats.token } : {}) },
       },

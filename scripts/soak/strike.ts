@@ -1,4 +1,4 @@
-/** Does a fault to a run, and undoes what passes by itself: resolves when the fault is over. */
+/** Does a fault to a run, and undoes it if it passes by itself. Resolves when the fault is over. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { readCredentials, runFolder } from '../../src/broker/connection.ts'
@@ -14,7 +14,7 @@ export type Scene = {
   readonly run: SoakedRun
   readonly root: string
   readonly disk: SmallDisk
-  /** Null where the head has started a broker of its own. */
+  /** Null if the head has started its own broker. */
   readonly broker: JoinedBroker | null
   /** Aborted when the soak is to end: nothing may stay stopped or full. */
   readonly ending: AbortSignal
@@ -23,7 +23,7 @@ export type Scene = {
 /** How long a victim that is just being started is waited for, and a broker that is. */
 const FIND_MS = 20_000
 
-/** Returns who was struck, or null where there was nobody to strike in time. */
+/** Resolves to the victim, or to null if there was none in time. */
 export async function strike(scene: Scene, fault: Fault): Promise<string | null> {
   const { run, disk, broker, ending } = scene
   switch (fault.kind) {
@@ -57,7 +57,7 @@ export async function strike(scene: Scene, fault: Fault): Promise<string | null>
       }
       const pid = await victimOf(scene, 'broker')
       if (pid === null) return null
-      // Its memory holds what the next start finds no file of.
+      // Its memory holds data for which the next start finds no file.
       rmSync(join(runFolder(run.run, scene.root).broker, 'store'), { recursive: true, force: true })
       signal(pid, 'SIGKILL')
       return `pid ${pid}`
@@ -98,13 +98,13 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** One call with all rights; false where the broker is away or refuses. */
+/** Makes one call with all rights. Resolves to false if the broker is away or refuses. */
 async function ask(scene: Scene, call: string): Promise<boolean> {
   const answer = await withBus(scene, async (bus) => {
     const body = await bus.request(`$JS.API.${call}`, new Uint8Array(0), { timeoutMs: 2_000 })
     return JSON.parse(Buffer.from(body).toString()) as { error?: { code: number } }
   })
-  // What is gone already needs no deleting.
+  // Something that is gone already needs no deletion.
   return answer !== null && (answer.error === undefined || answer.error.code === 404)
 }
 

@@ -1,4 +1,4 @@
-/** Whether a disturbed run came to the same as an undisturbed one, fact by fact. */
+/** Compares a disturbed run with an undisturbed one, fact by fact. */
 import { CATALOGUE, keyOf, type LoggedEvent } from '../../src/events/catalogue.ts'
 import { digestOf } from '../../src/events/digest.ts'
 import type { LogReader } from '../../src/events/log-reader.ts'

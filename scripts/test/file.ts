@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 /** How uvu runs the tests of one suite: the errors, then how many passed, were skipped, and were run. */
 type Suite = () => Promise<[errors: string | true, passed: number, skipped: number, total: number]>
 
-/** What uvu reads, as `uvu/run` sets it. */
+/** The state that uvu reads, as `uvu/run` sets it. */
 const uvuState = globalThis as unknown as {
   UVU_DEFER: number
   UVU_INDEX: number

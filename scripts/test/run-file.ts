@@ -33,7 +33,7 @@ export async function runFile(file: string): Promise<FileResult> {
   const seconds = (performance.now() - started) / 1000
   const { passed, skipped } = totals ?? { passed: 0, skipped: 0 }
   const skips = output.split('\n').filter((line) => line.startsWith('SKIP'))
-  // A file that says why it has nothing to do here is no failure. A file that says nothing is one.
+  // If a file says why it has nothing to do here, it has not failed. If it says nothing, it has failed.
   const isWhole = status === 0 && totals !== null && (passed + totals.failed > 0 || skips.length > 0)
   const failed = Math.max(totals?.failed ?? 0, isWhole ? 0 : 1)
   const lines = [
@@ -63,7 +63,7 @@ function runChild(file: string): Promise<Ended> {
     const child = fork(PROGRAM, [file], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { ...process.env, FORCE_COLOR: '0', NODE_COMPILE_CACHE: pathOf('.cache/compiled') },
-      // A group of its own: what a file leaves running ends with it.
+      // A process group of its own: what a file leaves running ends with it.
       detached: true,
     })
     running.add(child)

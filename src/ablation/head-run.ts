@@ -1,4 +1,6 @@
-/** One run of an ablation: an ordinary head in a process of its own, begun or gone on with, and its row at the end. */
+/**
+ * One run of an ablation: an ordinary head in its own process, started or resumed, and its row at the end.
+ */
 import { spawn } from 'node:child_process'
 import { createWriteStream, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,13 +21,13 @@ export type HeadRun = {
 }
 
 export type HeadRunOptions = {
-  /** Names the ablation. */
+  /** Key of the ablation, used in names. */
   readonly key: string
   /** YAML file with the config before the setting's changes. */
   readonly configFile: string
   /** Lines that the head prints. */
   readonly onLine: (line: string) => void
-  /** Ends the run in good order; it can be gone on with. */
+  /** Ends the run in an orderly way. It can be resumed. */
   readonly signal: AbortSignal
 }
 
@@ -45,7 +47,10 @@ export function completedRow(run: HeadRun, key: string): Row | null {
   }
 }
 
-/** Plays a run to its end. Null where it was interrupted. Error: `ablate.run-failed`. */
+/**
+ * Plays a run to its end. Resolves to null if it was interrupted.
+ * @throws RlError `ablate.run-failed`
+ */
 export async function playRun(run: HeadRun, options: HeadRunOptions): Promise<Row | null> {
   const { key, configFile, onLine, signal } = options
   const id = runId(run, key)

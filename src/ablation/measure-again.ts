@@ -1,4 +1,7 @@
-/** What the runs of an ablation cannot tell by themselves: whether acceptances hold, and what co-training does to a judge. */
+/**
+ * Measures what the runs of an ablation cannot tell by themselves: whether acceptances hold, and the effect
+ * of co-training on a judge.
+ */
 import { existsSync } from 'node:fs'
 import { runFolder } from '../broker/connection.ts'
 import { remeasure, sumsOf } from '../evaluation/acceptances.ts'
@@ -7,7 +10,7 @@ import { compareJudges } from '../replay/compare-judges.ts'
 import { ofType } from '../replay/why.ts'
 import type { Results } from './results.ts'
 
-/** Of each accepted task and of its parent. */
+/** Number of rollouts of each accepted task and of its parent. */
 const CONFIRMING_ROLLOUTS = 64
 /** Evaluation rollouts that two judges are asked about. */
 const PROBE_ROLLOUTS = 256
@@ -18,7 +21,7 @@ type Again = {
   readonly keep: () => void
 }
 
-/** Fills in the rows in which that was not done and whose runs are here; `keep` is called after each. */
+/** Fills in rows without these measurements if their runs are here. `keep` is called after each. */
 export async function measureAgain({ rows }: Results, { signal, say, keep }: Again): Promise<void> {
   for (const [index, row] of rows.entries()) {
     const name = `${row.setting} seed ${row.seed}`

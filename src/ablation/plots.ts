@@ -6,7 +6,7 @@ import type { Row } from './row.ts'
 import { PART_NAMES, type Part } from './settings.ts'
 import { curve, ofSetting } from './summary.ts'
 
-/** Okabe and Ito's colours: told apart also by the colour-blind, and in print. */
+/** Okabe and Ito's colours: they differ for the colour-blind too, and in print. */
 const COLOURS: Readonly<Record<Part, string>> = {
   before: '#000000',
   'outcome-only': '#E69F00',
@@ -32,11 +32,14 @@ type Chart = {
   readonly lines: readonly Point[]
   /** Drawn with their intervals, beside the lines. */
   readonly dots?: readonly Point[]
-  /** The greatest y; null for that of the data. */
+  /** The greatest y. Null: that of the data. */
   readonly top?: number
 }
 
-/** Success on training tasks after each iteration, and on held-out tasks where it was evaluated (dots with intervals). */
+/**
+ * Success on training tasks after each iteration, and on held-out tasks in evaluated iterations (dots with
+ * intervals).
+ */
 export function learningCurves(rows: readonly Row[], split: string): string {
   const settings = PART_NAMES.filter((setting) => setting !== 'before')
   return draw({

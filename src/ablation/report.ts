@@ -22,7 +22,7 @@ import {
   verdictOn,
 } from './summary.ts'
 
-/** The paper's claims, and what the two isolated signals are compared with. */
+/** Compared pairs: the paper's claims, and the two isolated signals. */
 const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-only', 'policy'],
   ['policy', 'policy+reward'],
@@ -188,7 +188,10 @@ function growthSection(rows: readonly Row[]): readonly string[] {
   ]
 }
 
-/** What the project's own choices are worth: each taken back to the published rule, in the setting that has the whole judge. */
+/**
+ * Worth of the project's own choices. Each is set back to the published rule, in the setting with the whole
+ * judge.
+ */
 function choicesSection(rows: readonly Row[]): readonly string[] {
   const chosen = 'policy+reward'
   const figures: readonly (readonly [string, Figure])[] = [

@@ -1,9 +1,9 @@
-/** The file in which an ablation keeps its config and its rows: with it anybody can go on where it stopped. */
+/** The file of an ablation with its config and its rows. With it anybody can resume the ablation. */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { z } from 'zod'
-import { type Config, loggedConfig, redact } from '../config.ts'
+import { type Config, loggable, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { rowSchema } from './row.ts'
 
@@ -12,21 +12,21 @@ const schema = z.strictObject({
   command: z.string(),
   /** Before any setting's changes. */
   config: z.record(z.string(), z.unknown()),
-  /** By run, in order of their ends. */
+  /** One row a run, in order of their ends. */
   rows: z.array(rowSchema),
 })
 
 export type Results = z.infer<typeof schema>
 
 export function newResults(command: string, config: Config): Results {
-  return { command, config: redact(config), rows: [] }
+  return { command, config: loggable(config), rows: [] }
 }
 
 export function readResults(path: string): Results {
   if (!existsSync(path))
     throw new RlError(`there is nothing to resume at ${path}`, {
       code: 'ablate.nothing',
-      hint: 'leave --resume away to begin',
+      hint: 'omit --resume to begin',
     })
   const parsed = schema.safeParse(JSON.parse(readFileSync(path, 'utf8')))
   if (!parsed.success)
@@ -49,7 +49,7 @@ export function baseConfig({ config }: Results): Config {
   return loggedConfig(config)
 }
 
-/** Names the ablation in its runs' ids: another config is another ablation. */
+/** Returns the key in the runs' ids. Another config makes another ablation. */
 export function ablationKey({ config }: Results): string {
   return createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, 6)
 }

@@ -1,4 +1,4 @@
-/** What an ablation keeps of one run, read from its log: enough for every table and curve. */
+/** The row of one run, read from its log: enough for every table and curve. */
 import { z } from 'zod'
 import { loggedConfig } from '../config.ts'
 import type { EventData } from '../events/catalogue.ts'
@@ -20,16 +20,19 @@ export const rowSchema = z.strictObject({
   codeVersion: z.string(),
   /** From the start of the first iteration to the end of the run. */
   seconds: z.number(),
-  /** Of training tasks and candidates. */
+  /** Number of rollouts of training tasks and candidates. */
   rollouts: count,
   evaluations: z.array(
     z.strictObject({ iteration: count, split: z.string(), ...tally.shape, steps: z.number() }),
   ),
-  /** Of the training tasks that an iteration played. */
+  /** Accuracy on the training tasks that an iteration played. */
   accuracy: z.array(z.strictObject({ iteration: count, ...tally.shape })),
-  /** [iterations] tasks accepted so far; empty without adaptation. */
+  /** [iterations] number of tasks accepted so far. Empty without adaptation. */
   accepted: z.array(count),
-  /** Of the judge on evaluation rollouts: balanced accuracy of single verdicts against true progress and against outcomes. */
+  /**
+   * Balanced accuracy of the judge's single verdicts on evaluation rollouts, against true progress and
+   * against outcomes.
+   */
   judge: z.array(
     z.strictObject({
       iteration: count,
@@ -38,20 +41,20 @@ export const rowSchema = z.strictObject({
       meanVerdict: z.number(),
     }),
   ),
-  /** Acceptances played again with many rollouts; null where that was not done. */
+  /** Acceptances that were played again with many rollouts. Null if that was not done. */
   confirmed: z
     .strictObject({
       rollouts: count,
       accepted: count,
       confirmed: count,
-      /** Of these such as evidence-based acceptance would have accepted. */
+      /** Number of these that evidence-based acceptance would also have accepted. */
       evident: count,
       evidentConfirmed: count,
     })
     .nullable(),
   /**
-   * First and last judge on the same evaluation rollouts: balanced accuracy of single verdicts. Null where that was not done
-   * or the judge stayed as it was.
+   * Balanced accuracy of single verdicts of the first and the last judge on the same evaluation rollouts.
+   * Null if that was not done or the judge stayed as it was.
    */
   judges: z
     .strictObject({ rollouts: count, process: versions.nullable(), outcome: versions })
@@ -61,7 +64,7 @@ export const rowSchema = z.strictObject({
 
 export type Row = z.infer<typeof rowSchema>
 
-/** The row of a run that is complete; null of one that is not. */
+/** Returns the row of a complete run, or null. */
 export function rowOf(log: LogReader, setting: Setting, seed: number): Row | null {
   const { data: started } = startsOf(log).first
   const row: Row = {
@@ -98,7 +101,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     if (type === 'RunCompleted') endedMs = time
   }
   if (endedMs === 0) return null
-  // Splits of an evaluation end in any order; that of the config holds.
+  // Splits of an evaluation end in any order. The config's order holds.
   const { splits } = loggedConfig(started.config).evaluation
   const place = ({ iteration, split }: Row['evaluations'][number]) =>
     iteration * splits.length + splits.indexOf(split)

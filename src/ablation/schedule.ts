@@ -1,10 +1,16 @@
-/** Which run comes next: complete pairs first, several at a time, until all are there, the budget is used, or a person stops. */
+/**
+ * Chooses the next run: complete pairs first, several at a time, until all are done, the budget is used, or a
+ * person stops.
+ */
 import type { Row } from './row.ts'
 import type { Setting } from './settings.ts'
 
 export type Planned = { readonly setting: Setting; readonly seed: number }
 
-/** Seed by seed, so that whatever is there are whole pairs; what `rows` hold already is left out. */
+/**
+ * Returns the planned runs seed by seed, so that existing rows form whole pairs. Runs that `rows` hold are
+ * left out.
+ */
 export function plannedRuns(
   settings: readonly Setting[],
   seeds: number,
@@ -25,8 +31,9 @@ export type ScheduleOptions = {
 }
 
 /**
- * Plays the runs in their order. The first run of a seed makes the cold start that the seed's others take from the cache, so
- * these wait for it; runs of other seeds need not. The first error lets nothing more begin and is thrown when all are over.
+ * Plays the runs in their order. The first run of a seed makes the cold start that the seed's other runs take
+ * from the cache. So these wait for it. Runs of other seeds need not wait. After the first error no run
+ * begins. The error is thrown when all are over.
  */
 export async function playAll(
   runs: readonly Planned[],

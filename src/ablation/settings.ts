@@ -1,4 +1,4 @@
-/** What an ablation compares: each setting is the same config with a few keys changed. */
+/** The settings of an ablation: each is the same config with a few keys changed. */
 import { RlError } from '../errors.ts'
 
 const FIXED_TASKS = 'adaptation.enabled=false'
@@ -6,8 +6,8 @@ const FIXED_TASKS = 'adaptation.enabled=false'
 const CO_TRAINED = ['learning.reward=integrated', 'rewardModel.mode=co-trained', FIXED_TASKS] as const
 
 /**
- * In the order in which parts are added (paper, Table 1), then the two that isolate a signal. True progress is judged by the
- * way, by one sample whose verdict is not used: progress is told with the verdicts.
+ * In the order in which parts are added (paper, Table 1), then the two that isolate a signal. True progress
+ * is reported with the verdicts. So one sample judges it, and its verdict is not used.
  */
 const PARTS = {
   before: {
@@ -52,7 +52,7 @@ const PARTS = {
   },
 } as const satisfies Readonly<Record<string, SettingChange>>
 
-/** `policy+reward` with one of the project's choices taken back to the published rule. */
+/** `policy+reward` with one of the project's choices set back to the published rule. */
 const CHOICES = {
   'within-step': {
     short: 'within-step',
@@ -87,7 +87,10 @@ export function wordsOf(setting: Setting, seed: number): readonly string[] {
   return [...SETTINGS[setting].words, `run.seed=${seed}`, `environment.seed=${TASK_SEED + seed}`]
 }
 
-/** The parts of the loop where no list is given. Error: `cli.usage`. */
+/**
+ * Returns the named settings, or the parts of the loop if there is no list.
+ * @throws RlError `cli.usage`
+ */
 export function settingsOf(list: string | undefined): readonly Setting[] {
   if (list === undefined) return PART_NAMES
   const names = list.split(',').map((name) => name.trim())

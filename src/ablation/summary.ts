@@ -1,10 +1,13 @@
-/** From rows to estimates: means over seeds and paired differences, each with its interval and n. The unit of n is the seed. */
+/**
+ * Estimates from rows: means over seeds and paired differences, each with its interval and n. The unit of n
+ * is the seed.
+ */
 import { type Estimate, meanT, pairedDifference } from '../learning/interval.ts'
 import { linearFit } from '../learning/linear-fit.ts'
 import type { Row } from './row.ts'
 import { SETTING_NAMES, type Setting } from './settings.ts'
 
-/** One figure of a run, or null where the run has none. */
+/** Returns one figure of a run, or null if the run has none. */
 export type Figure = (row: Row) => number | null
 
 export const firstSuccess =
@@ -63,13 +66,13 @@ export function splitsIn(rows: readonly Row[]): readonly string[] {
   return [...new Set(rows.flatMap(({ evaluations }) => evaluations.map(({ split }) => split)))]
 }
 
-/** Over the seeds that have the figure; null for none. */
+/** Mean over the seeds that have the figure. Null if none has. */
 export function meanOf(rows: readonly Row[], figure: Figure): Estimate | null {
   const values = rows.flatMap((row) => figure(row) ?? [])
   return values.length === 0 ? null : meanT(values)
 }
 
-/** `second` minus `first` over the seeds that both settings have; null for none. */
+/** `second` minus `first` over the seeds that both settings have. Null if there are none. */
 export function difference(
   rows: readonly Row[],
   first: Setting,
@@ -84,7 +87,10 @@ export function difference(
   return pairs.length === 0 ? null : pairedDifference(pairs)
 }
 
-/** What an interval of a difference says of `first < second`. Two pairs may differ alike by chance: they decide nothing. */
+/**
+ * Returns what the interval of a difference says about `first < second`. One or two pairs may agree by chance, so
+ * they decide nothing.
+ */
 export function verdictOn({ value, low, high, n }: Estimate): string {
   if (n < 3) return `not to be told from ${n} pair${n === 1 ? '' : 's'}`
   if (low > 0) return 'holds'

@@ -1,21 +1,20 @@
 /** What becomes of shared work that failed for good: a rollout is not judged, a rewrite is refused, and the run goes on. */
 import type { Config } from '../config.ts'
 import type { NewEvent } from '../events/catalogue.ts'
-import type { Job } from './decider/decider.ts'
-import type { Judge, RewriteTask } from './decider/jobs.ts'
+import type { Job, JudgeRollouts, RewriteTask } from './decider/jobs.ts'
 
 /** Null for work that the run cannot go on without. */
 export function lastAttempt(config: Config) {
   return function settleWithout(job: Job, attempts: number, lastError: string): readonly NewEvent[] | null {
     const reason = `given up after ${attempts} tries: ${lastError}`.slice(0, 2_000)
-    if (job.kind === 'judge') return unjudged(job.input as Judge)
-    if (job.kind === 'rewrite') return [refusal(job.input as RewriteTask, config, reason)]
+    if (job.kind === 'judge') return unjudged(job.input)
+    if (job.kind === 'rewrite') return [refusal(job.input, config, reason)]
     return null
   }
 }
 
 /** Nobody judged: what the infrastructure did is no verdict, which would count against the policy and against the judge. */
-function unjudged({ rollouts, iteration, task, rewardModelVersion }: Judge): NewEvent[] {
+function unjudged({ rollouts, iteration, task, rewardModelVersion }: JudgeRollouts): NewEvent[] {
   return rollouts.flatMap(({ rollout, steps }) =>
     Array.from({ length: steps }, (_, step): NewEvent => {
       const place = { rollout, iteration, step, task, rewardModelVersion }

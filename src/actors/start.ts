@@ -58,7 +58,7 @@ export async function startRole(options: StartOptions): Promise<number> {
     knowKeys(config)
     await loadUserParts(first)
     const own = await loadAllUserParts(config)
-    const { silenceSeconds } = config.run.deadlines
+    const { silenceSeconds } = config.run.deadlines.expert
     if (config.environment.module !== null || own.length > 0) watchHeld(500 * silenceSeconds)
     const { worker, note } = await (executor ? openExecutor(config, log) : openWorker(role, config, log))
     const decider = further ? undefined : deciderOf(role, first)
@@ -73,8 +73,8 @@ export async function startRole(options: StartOptions): Promise<number> {
       note: [note, frames?.note].filter(Boolean).join('; '),
       decider,
       frames,
-      heartbeatMs: config.run.heartbeatSeconds * 1000,
-      attempts: config.run.attempts,
+      heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
+      attempts: config.run.expert.attempts,
       giveUp: lastAttempt(config),
       // A child of the head learns of its end by the pipe, and waits while a broker cannot be started.
       headGoneMs: isChild() ? Number.POSITIVE_INFINITY : undefined,
@@ -191,9 +191,7 @@ async function openWorkerOn(
     }
     case 'policy': {
       const { openPolicyWorker } = await import('./policy/worker.ts')
-      const policy = await openPolicyWorker(config, opened, log)
-      if (config.policy.trainer === 'own') return policy
-      return (await import('./policy/external-training.ts')).externallyTrained(policy, config, log)
+      return openPolicyWorker(config, opened, log)
     }
     case 'reward-model': {
       const { openRewardModelWorker } = await import('./reward-model/worker.ts')

@@ -1,12 +1,13 @@
 /**
- * The broker of a run: a real nats-server on the loopback interface. It dies with this process, however that ends, and
- * it is started again, on the same port with the same users and store, when it dies alone.
+ * The broker of a run: a real nats-server on the loopback interface. It dies with this process, however this
+ * process ends. If it dies alone, it is started again on the same port, with the same users and store.
  */
 import { type ChildProcess, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { pause } from '../clock.ts'
 import { explain, RlError } from '../errors.ts'
 import type { BusAddress } from '../events/bus.ts'
 import { connectBus } from '../events/nats/connect.ts'
@@ -18,13 +19,16 @@ import { permissionsOf } from './permissions.ts'
 
 export type Broker = {
   readonly url: string
-  /** How a user reaches it. */
+  /** Returns how a user reaches the broker. */
   readonly addressOf: (user: User) => BusAddress
   /** Process id of the nats-server at this time, or null while it is being started again. */
   readonly pid: () => number | null
-  /** How often it had to be started again. */
+  /** Number of times that it had to be started again. */
   readonly restarts: () => number
-  /** Kills a server that lives but answers nothing, so that it is started again; one that starts is left alone. */
+  /**
+   * Kills a server that lives but does not answer, so it is started again. A server that is starting is left
+   * alone.
+   */
   readonly restart: (reason: string) => void
   readonly stop: () => Promise<void>
 }
@@ -33,20 +37,23 @@ export type BrokerOptions = {
   /** Folder for its store, config and log, e.g. runs/<run>/broker. */
   readonly folder: string
   readonly run: string
-  /** Wanted again after a restart of the head, so that actors find the broker where it was. */
+  /** Port to use again after a restart of the head, so that actors find the broker. */
   readonly port?: number
-  /** Of users who had one; the others get a new one. */
+  /** Passwords of users who had one. Other users get a new one. */
   readonly passwords?: Partial<Record<User, string>>
-  /** Told about each restart, and why one does not succeed, for the progress display. */
+  /** Called for each restart, and for the reason why one fails, for the progress display. */
   readonly onRestart?: (reason: string) => void
 }
 
-/** The server may be silent for so long while it starts: it writes a line for each stream that it restores. */
+/** Longest silence of the server while it starts. It writes a line for each stream that it restores. */
 const READY_MS = 10_000
 const ENDED = 'nats-server ended'
-/** A server that cannot be started is told of so often. */
+/** Interval of reports about a server that cannot be started. */
 const TELL_MS = 60_000
-/** A process that folds a long log, or waits for a processor, says who it is after more than the two seconds that are usual. */
+/**
+ * Time limit of a login. A process that folds a long log, or waits for a processor, needs more than the usual
+ * two seconds.
+ */
 const LOGIN_S = 60
 
 export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerOptions): Promise<Broker> {
@@ -109,7 +116,9 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
     }
   }
 
-  /** Nothing is written where it stands already: a full disk does not keep the server from being started again. */
+  /**
+   * Writes the config only if it changed. So a full disk does not keep the server from being started again.
+   */
   function writeConfig(): void {
     const text = configOf({ run, port, passwords, ...paths })
     if (!existsSync(paths.config) || readFileSync(paths.config, 'utf8') !== text)
@@ -230,7 +239,10 @@ function readPid(path: string): number | null {
   return Number.isSafeInteger(pid) && pid > 1 ? pid : null
 }
 
-/** Whether the process is a server with this config: numbers are used again by others, and mean others in a container. */
+/**
+ * Whether the process is a server with this config. Process numbers are used again, and mean others in a
+ * container.
+ */
 function isOurs(pid: number, config: string): boolean {
   return commandLineOf(pid).includes(config)
 }
@@ -286,8 +298,4 @@ function sizeOf(path: string): number {
 function lastLines(path: string): string {
   if (!existsSync(path)) return 'it wrote no log'
   return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-3).join(' | ').slice(-500)
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

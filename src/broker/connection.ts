@@ -1,6 +1,6 @@
 /**
- * The folder of a run, and how its broker is reached: connection.json has what a tool needs, credentials/<user>.json what each
- * other user does. All of it is readable by its owner alone.
+ * The folder of a run, and how its broker is reached. connection.json has what a tool needs,
+ * credentials/<user>.json what any other user needs. Only the owner can read them.
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ export type RunFolder = {
   readonly credentials: string
 }
 
-/** Where runs are kept: `RL_RUNS`, else `runs` in the working folder. */
+/** Folder of all runs: `RL_RUNS`, else `runs` in the working folder. */
 export function runsFolder(): string {
   return resolve(process.env.RL_RUNS || 'runs')
 }
@@ -45,14 +45,14 @@ export function runFolder(run: string, root = runsFolder()): RunFolder {
 const connectionSchema = z.strictObject({
   run: z.string(),
   url: z.string(),
-  /** Of a broker that knows no users of ours. */
+  /** Token of a broker that knows no users of ours. */
   token: z.string().nullable(),
-  /** Of a tool, which reads; null with a token. */
+  /** User of a tool, which reads. Null if there is a token. */
   user: z.string().nullable(),
   password: z.string().nullable(),
   /** Process id of the head that wrote it. */
   pid: z.int(),
-  /** Who that is among the processes of all places, as `processText` has it; a head of before does not tell. */
+  /** Identity of the head's process, as `processText` writes it. Heads of older versions do not tell it. */
   process: z.string().optional(),
   host: z.string(),
   /** Milliseconds since 1970. */
@@ -65,19 +65,20 @@ export function writeConnection(path: string, connection: Connection): void {
   writePrivately(path, `${JSON.stringify(connection, null, 2)}\n`)
 }
 
-/** The connection of a run, or null where no head has left one. */
+/** Returns the connection of a run, or null if no head has left one. */
 export function readConnection(path: string): Connection | null {
   return readChecked(path, connectionSchema)
 }
 
-/** How a tool reaches the broker of a connection. */
+/** Returns how a tool reaches the broker of a connection. */
 export function toolAddress({ url, token, user, password }: Connection): BusAddress {
   return { url, token: token ?? undefined, user: user ?? undefined, password: password ?? undefined }
 }
 
 /**
- * How a program on this machine reaches a run, as soon as its head is up; null until then.
- * @param user a tool reads; a worker of a role, e.g. `policy-worker` for a trainer, may append the role's events
+ * Returns how a program on this machine reaches a run. Returns null until the run's head is up.
+ * @param user a tool reads; a worker of a role, e.g. `policy-worker` for a trainer, may append the role's
+ * events
  */
 export function runAddress(run: string, user: User = 'tool'): BusAddress | null {
   const folder = runFolder(run)
@@ -97,7 +98,7 @@ export function addressFromEnvironment(url: string): BusAddress {
   }
 }
 
-/** The environment of a process that is to connect there: credentials never stand in arguments. */
+/** Returns the environment of a process that will connect. Credentials are never in arguments. */
 export function environmentOf(address: BusAddress): NodeJS.ProcessEnv {
   const { server, login } = parseAddress(address)
   return {
@@ -115,7 +116,10 @@ const credentialsSchema = z.strictObject({
   password: z.string(),
 })
 
-/** Leaves a user of the run's own broker what it needs to connect; for another host the file is copied there. */
+/**
+ * Writes the file with which a user of the run's own broker connects. For another host the file is copied
+ * there.
+ */
 export function writeCredentials(
   { credentials }: RunFolder,
   user: User,
@@ -124,7 +128,7 @@ export function writeCredentials(
   writePrivately(join(credentials, `${user}.json`), `${JSON.stringify({ url, user, password }, null, 2)}\n`)
 }
 
-/** Null where the run has no broker of its own, or not on this host. */
+/** Returns null if the run has no broker of its own, or not on this host. */
 export function readCredentials({ credentials }: RunFolder, user: User): BusAddress | null {
   return readChecked(join(credentials, `${user}.json`), credentialsSchema)
 }
@@ -154,7 +158,7 @@ export function removeConnection(path: string): void {
 /** Writes a file whole or not at all, with mode 600: it holds a token. */
 export function writePrivately(path: string, content: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  // A new file: what lies under a name that can be guessed may be a link.
+  // A new file: a name that can be guessed may already be a link.
   const part = `${path}.${randomUUID()}.part`
   try {
     writeFileSync(part, content, { mode: 0o600, flag: 'wx' })

@@ -39,7 +39,10 @@ const NATS_SERVER = {
 
 export type Release = { readonly url: string; readonly sha256: string; readonly program: string }
 
-/** The pinned nats-server for a machine, and where in its archive the program is; null where none is pinned. */
+/**
+ * Returns the pinned nats-server of a machine, and the program's place in its archive. Returns null if none
+ * is pinned.
+ */
 export function natsServerRelease(machine: Machine = THIS_MACHINE): Release | null {
   const found = NATS_SERVER.archives[`${machine.platform}-${machine.arch}`]
   if (found === undefined) return null
@@ -56,10 +59,12 @@ export function natsServerRelease(machine: Machine = THIS_MACHINE): Release | nu
 const CONNECT_MS = 5_000
 const COMMAND_MS = 120_000
 
-/** Downloads the pinned nats-server to `target`. Fails at once where GitHub cannot be reached. */
+/** Downloads the pinned nats-server to `target`. Fails at once if GitHub cannot be reached. */
 export async function downloadNatsServer(target: string, release = natsServerRelease()): Promise<void> {
   if (release === null)
-    throw new RlError(`none is pinned for ${process.platform}-${process.arch}`, { code: 'setup.no-release' })
+    throw new RlError(`no nats-server is pinned for ${process.platform}-${process.arch}`, {
+      code: 'setup.no-release',
+    })
   const { url, sha256, program } = release
   const archive = await download(url)
   const got = createHash('sha256').update(archive).digest('hex')
@@ -91,8 +96,8 @@ async function download(url: string): Promise<Buffer> {
 }
 
 /**
- * Downloads Debian packages and unpacks them into a temporary folder for `use`; the system is not changed. Where the
- * system has no package lists, they are fetched into that folder too.
+ * Downloads Debian packages and unpacks them into a temporary folder for `use`. The system does not change.
+ * If the system has no package lists, they are fetched into that folder too.
  */
 export async function unpackDebianPackages(
   packages: readonly string[],
@@ -128,7 +133,10 @@ export async function unpackDebianPackages(
   })
 }
 
-/** Copies a file (following links) whole or not at all, for all users to read; of several at once the last one stays. */
+/**
+ * Copies a file (following links) whole or not at all, for all users to read. Of several copies at once the
+ * last one stays.
+ */
 export function copyInto(source: string, target: string, mode: number): void {
   makePublicFolder(dirname(target))
   const part = `${target}.${randomUUID()}.part`

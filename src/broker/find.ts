@@ -1,4 +1,7 @@
-/** Where programs and libraries come from that npm does not carry: the PATH, the project's cache folder, or set-up into that folder. */
+/**
+ * Finds programs and libraries that npm does not carry: on the PATH, in the project's cache folder, or by
+ * set-up into it.
+ */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { explain, RlError } from '../errors.ts'
@@ -18,13 +21,13 @@ export type Found = {
 
 export type FindOptions = {
   readonly cache?: string | null
-  /** Folders to search before the cache; those of PATH, and where Debian keeps servers. */
+  /** Folders to search before the cache. Default: those of PATH, and Debian's folders of servers. */
   readonly folders?: readonly string[]
-  /** Told about each attempt of set-up. */
+  /** Called for each attempt of set-up. */
   readonly onStep?: (step: string) => void
 }
 
-/** nats-server where it is there already, or null; changes nothing. */
+/** Returns nats-server if it is there already, or null. Changes nothing. */
 export function lookForNatsServer({
   cache = findCache(),
   folders = programFolders(),
@@ -35,7 +38,10 @@ export function lookForNatsServer({
   return cached !== null && isProgram(cached) ? { path: cached, from: 'cache' } : null
 }
 
-/** nats-server, got into the cache where it is missing. Errors: `broker.no-server`, with the one command to run by hand. */
+/**
+ * Returns nats-server. If it is missing, fetches it into the cache.
+ * @throws RlError `broker.no-server` with the one command to run by hand
+ */
 export async function findNatsServer(options: FindOptions = {}): Promise<Found> {
   const { onStep = () => {} } = options
   const found = lookForNatsServer(options)
@@ -69,8 +75,8 @@ export async function findNatsServer(options: FindOptions = {}): Promise<Found> 
 }
 
 /**
- * OpenBLAS in the cache folder or on the system, else got into the cache; null where that is not possible, because it is
- * optional: without it the wasm backend does its own matrix products.
+ * Returns OpenBLAS from the cache folder or the system, or else fetches it into the cache. Returns null if
+ * that fails, since it is optional: without it the wasm backend does its own matrix products.
  */
 export async function ensureOpenBlas({
   cache = findCache(),
@@ -86,7 +92,7 @@ export async function ensureOpenBlas({
   if (system) return { path: system, from: 'path' }
   onStep("getting OpenBLAS: the distribution's package")
   try {
-    // Its Fortran runtime comes along: it is absent from a bare system.
+    // Its Fortran runtime is included: a bare system does not have it.
     await unpackDebianPackages(['libopenblas0-pthread', 'libgfortran5', 'libquadmath0'], (root) => {
       for (const library of ['libquadmath.so.0', 'libgfortran.so.5', 'libopenblas.so.0'])
         copyInto(fileBelow(root, library), join(folder, library), 0o644)

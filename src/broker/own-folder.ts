@@ -1,6 +1,7 @@
 /**
- * The folder of a run is its owner's alone. One that lies there already may have been laid by somebody else, or been open to all:
- * whoever could write in it could have passwords written to another place, and read them there.
+ * Keeps the folder of a run private to its owner. An existing folder may have been made by somebody else, or
+ * been open to all. Anybody who could write in it could redirect passwords to another place, and read them
+ * there.
  */
 import { chmodSync, lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,8 +14,8 @@ const MAY_BE_LINKS: ReadonlySet<string> = new Set(['blobs', 'checkpoints'])
 const LOOKED_INTO: ReadonlySet<string> = new Set(['broker', 'credentials', 'logs'])
 
 /**
- * Makes the folder, or makes it and what lies in it its owner's alone. Errors: `run.foreign-folder` if something in it is another's, or
- * a link.
+ * Makes the folder, or makes an existing one and its content private.
+ * @throws RlError `run.foreign-folder` if something in it is another user's, or a link
  */
 export function takeRunFolder(folder: string): void {
   // Windows has no owners and modes of this kind.
@@ -54,7 +55,10 @@ function look(
   }
 }
 
-/** This user; root goes on with a folder of whoever owns the folder of all runs, as in a container. */
+/**
+ * Returns the accepted owners: this user. Root also accepts the owner of the folder of all runs, as in a
+ * container.
+ */
 function ownersOf(folder: string): ReadonlySet<number> {
   const own = process.getuid?.() ?? 0
   return new Set(own === 0 ? [own, statSync(dirname(folder)).uid] : [own])
@@ -65,15 +69,15 @@ function close(path: string, { mode }: Stats): void {
   try {
     chmodSync(path, mode & 0o700)
   } catch (error) {
-    // Some file systems have no modes: there all files are open to those who may mount it.
+    // Some file systems have no modes. Their files are open to everybody who may mount them.
     if (!['EPERM', 'ENOTSUP', 'EINVAL', 'EROFS'].includes(String((error as NodeJS.ErrnoException).code)))
       throw error
   }
 }
 
 function foreign(path: string, what: string): RlError {
-  return new RlError(`${path} ${what}: a run's folder has to be this user's alone`, {
+  return new RlError(`${path} ${what}: a run's folder must belong to this user alone`, {
     code: 'run.foreign-folder',
-    hint: 'look at what it is and remove it, or choose another run id (--run) or folder of runs (RL_RUNS)',
+    hint: 'inspect and remove it, or choose another run id (--run) or folder of runs (RL_RUNS)',
   })
 }

@@ -1,19 +1,23 @@
-/** What each user of a run's broker may publish and hear: see docs/events.md. Only the head publishes facts and answers for the log. */
+/**
+ * The subjects that each user of a run's broker may publish and hear: see docs/events.md. Only the head
+ * publishes facts and answers for the log.
+ */
 import { ROLES, type Role } from '../events/envelope.ts'
 import { ackSubjects, getSubject, nextSubject } from '../events/nats/api.ts'
 import { subjectsOf } from '../events/subjects.ts'
 import { callInboxOf, inboxPrefixOf, roleOf, type User } from '../events/users.ts'
 
 /**
- * A role answers the calls that begin with its name, and `call.status.<role>`. It is given the subjects of answers by name: leave to
- * answer whatever reply subject a message names (`allow_responses`) is leave to publish anywhere, since everybody can call himself.
+ * A role answers the calls that begin with its name, and `call.status.<role>`. It gets the subjects of
+ * answers by name. With `allow_responses` it could answer any reply subject that a message names. That would
+ * be leave to publish anywhere, since everybody can call himself.
  */
 export type Permissions = {
   readonly publish: readonly string[]
   readonly subscribe: readonly string[]
 }
 
-/** Null for the head, which may all. */
+/** Returns null for the head, which may do all. */
 export function permissionsOf(run: string, user: User): Permissions | null {
   if (user === 'head') return null
   const subjects = subjectsOf(run)
@@ -33,7 +37,7 @@ export function permissionsOf(run: string, user: User): Permissions | null {
       ...readers,
       subjects.append(user),
       subjects.put(user),
-      // Where workers of 0.2 put theirs, all of them together.
+      // All workers of 0.2 put their blobs there.
       subjects.blob('put'),
       subjects.tapOf('heartbeat', user),
       subjects.tapOf('fault', user),
@@ -48,15 +52,16 @@ export function permissionsOf(run: string, user: User): Permissions | null {
   }
 }
 
-/** Streams that a role's workers take work from; rollouts are the environment's, and so are executors. */
+/** Streams from which a role's workers take work. Rollouts and executors are the environment's. */
 function queuesOf(run: string, role: Role): readonly string[] {
   const further = role === 'environment' ? ['RolloutRequested', 'work-executors'] : []
   return [`work-${role}`, ...further].map((name) => `rl-${run}-${name}`)
 }
 
 /**
- * Asking executors is for those who run actions; what these have worked out is for executors alone. They read it by MSG.GET, which answers
- * in JSON: DIRECT.GET has the broker say what a role has stored, headers and all, on whatever subject the role names, so also facts.
+ * Roles that run actions may ask executors. The executors' results are for executors alone. They read them by
+ * MSG.GET, which answers in JSON. With DIRECT.GET the broker would send a role's stored message, headers and
+ * all, to any subject that the role names, so also facts.
  */
 function executingOf(run: string, role: Role): readonly string[] {
   if (role !== 'environment' && role !== 'reward-model') return []

@@ -19,7 +19,7 @@ import { CHOICE_NAMES, PART_NAMES, type Setting, settingsOf } from '../ablation/
 import { duration } from '../actors/head/terminal/progress.ts'
 import { runsFolder } from '../broker/connection.ts'
 import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
-import { loadConfig, redact } from '../config.ts'
+import { loadConfig, loggable } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { wilson } from '../learning/interval.ts'
 import type { Command } from './command.ts'
@@ -31,24 +31,23 @@ export const command: Command = {
   help: `
 rl ablate [--seeds N] [--settings LIST] [--budget MINUTES] [--resume] [options]
 
-Plays every setting with every seed as an ordinary run with its own log, and writes tables, curves and rows to docs/results.
-Of a seed all settings share tasks, cold starts and random draws; an iteration plays equally many rollouts in all of them.
+Plays every setting with every seed as an ordinary run with its own log. Writes tables, curves and rows to docs/results.
+All settings of a seed share tasks, cold starts and random draws. An iteration has the same number of rollouts in all.
 
   --seeds N         seeds 1 to N                                                       (5)
   --settings LIST   of ${PART_NAMES.slice(0, 4).join(', ')},
                     ${PART_NAMES.slice(4).join(', ')}   (these)
                     or policy+reward with one published rule: ${CHOICE_NAMES.join(', ')}
   --budget MINUTES  begins no run that would probably end later
-  --resume          goes on where the rows in OUT end, with the config that they began with
-  --config FILE     what the settings change                                           (${CONFIG})
+  --resume          goes on after the rows in OUT, with the config with which they began
+  --config FILE     config that the settings change                                    (${CONFIG})
   --set KEY=VALUE   changes one key of it; may be repeated
   --parallel N      runs at a time                                                     (one a core)
-  --out FOLDER      of ablation.md, ablation.json and the curves                       (docs/results)
-  --json            the rows on standard output, one a line, as they come
+  --out FOLDER      for ablation.md, ablation.json and the curves                      (docs/results)
+  --json            prints the rows, one a line, as they come
 
-At the end accepted tasks and their parents are played again, 64 times each, to tell how many acceptances hold, and the
-first and the last judge of a run are asked about the same rollouts.
-Ctrl-C pauses the runs in good order; --resume goes on with them.
+At the end accepted tasks and their parents are played again, 64 times each. This tells how many acceptances hold. The
+first and the last judge of a run judge the same rollouts. Ctrl-C pauses the runs, and --resume goes on with them.
 `,
   async run(argv) {
     const { values } = parseCommandLine(
@@ -96,9 +95,9 @@ function begun(file: string, command: string, { config = CONFIG, set }: Words): 
 
 function resumed(file: string, { config, set }: Words): Results {
   if (config !== undefined || set !== undefined)
-    throw new RlError('an ablation goes on with the config that it began with', {
+    throw new RlError('a resumed ablation keeps its config', {
       code: 'cli.usage',
-      hint: 'leave --config and --set away, or begin another with --out FOLDER',
+      hint: 'omit --config and --set, or begin another with --out FOLDER',
     })
   return readResults(file)
 }
@@ -120,7 +119,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
   const startedMs = performance.now()
   const configFile = join(runsFolder(), `ablate-${key}.yaml`)
   mkdirSync(runsFolder(), { recursive: true })
-  writeFileSync(configFile, stringify(redact(baseConfig(results))))
+  writeFileSync(configFile, stringify(loggable(baseConfig(results))))
   const runs = plannedRuns(settings, seeds, results.rows)
   const stop = interruption()
   const lasted: number[] = []

@@ -10,7 +10,7 @@ export const command: Command = {
   help: `
 rl attest RUN [-o FILE]   config, code version, digests of models and events, task ids, evaluations with n and interval
 
-The file is JSON; rl verify FILE --log events.db confirms it on another machine.
+The file is JSON. rl verify FILE --log events.db confirms it on another machine.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(

@@ -13,7 +13,7 @@ import type { User } from '../events/users.ts'
 const AGAIN_MS = 500
 /** A head fetches models and makes its plan before it can be reached. */
 const WAIT_MS = 600_000
-/** Of a head that is not there yet, or that starts. */
+/** Errors of a head that is not there yet, or that is starting. */
 const SOON = new Set([
   ...['bus.unreachable', 'bus.no-responder', 'bus.timeout', 'bus.disconnected'],
   ...['run.not-started', 'actor.head-gone', 'run.no-head'],
@@ -23,12 +23,12 @@ type Waiting = {
   readonly run: string
   readonly nats: string | null
   readonly user: User
-  /** Is told once that there is somebody to wait for. */
+  /** Called once if the head has to be waited for. */
   readonly say: (line: string) => void
   readonly waitMs?: number
 }
 
-/** Resolves when the head of the run answers; after ten minutes fails with the reason why it did not. */
+/** Resolves when the head of the run answers. Rejects after ten minutes with the reason why it did not. */
 export async function awaitHead(waiting: Waiting): Promise<void> {
   const { run, say, waitMs = WAIT_MS } = waiting
   const until = performance.now() + waitMs
@@ -42,7 +42,10 @@ export async function awaitHead(waiting: Waiting): Promise<void> {
     }
 }
 
-/** Nobody comes for a run that is over. Error: `run.over`. */
+/**
+ * A run that is over gets no head any more.
+ * @throws RlError `run.over`
+ */
 function refuseOver(run: string): void {
   const { log: path } = runFolder(run)
   if (!existsSync(path)) return

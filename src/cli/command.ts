@@ -6,8 +6,8 @@ export type Command = {
   readonly help: string
   /** Its actions answer `--help` themselves. */
   readonly actionsHaveHelp?: true
-  /** It does its work whether somebody reads what it prints or not. */
+  /** The command works whether somebody reads its output or not. */
   readonly serves?: true
-  /** Runs with the words after the command's name; resolves to the exit status. */
+  /** Runs with the words after the command's name. Resolves to the exit status. */
   readonly run: (argv: readonly string[]) => Promise<number>
 }

@@ -10,10 +10,10 @@ export const command: Command = {
   help: `
 rl compare-judges RUN --a VERSION --b VERSION [--rollouts K] [--held-out] [--seed S] [-n N] [--json]
 
-Both versions judge all steps of the same K (64) logged rollouts, with the same random draws; the policy is never asked.
-Prints how often which verdict (the majority of the judgements) became which, how well each agrees with true progress and
-with outcomes (balanced accuracy of single verdicts), and the steps that flipped: -n limits them (20), --json lists all.
-Equal seeds draw the same rollouts; --held-out draws from those of evaluation alone.
+Both versions judge all steps of the same K (64) logged rollouts, with the same random draws. The policy is not asked.
+Prints three things: how often each verdict (the majority of the judgements) became another, how well each version
+agrees with true progress and with outcomes (balanced accuracy of single verdicts), and the steps that flipped. -n limits
+these steps (20), and --json lists all. Equal seeds draw the same rollouts. --held-out draws only from evaluation.
 ${TRUST_HELP}.
 `,
   async run(argv) {

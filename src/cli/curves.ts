@@ -1,14 +1,14 @@
 import { defineCommand } from '../environments/command.ts'
 import { RlError } from '../errors.ts'
 
-/** Of every setting whose reward model writes unit tests. The drawing library is loaded for those who draw. */
+/** For all settings whose reward model writes unit tests. The drawing library is loaded only to draw. */
 export const curves = defineCommand({
   help: `
 rl coding curves RUN... [--out DIR]
 
 Draws Code, UT, Detect and best of N of some runs as SVG files, and prints a table of them.
 
-  --out DIR   where to write (docs/results)`,
+  --out DIR   folder to write into (docs/results)`,
   options: { out: { type: 'string', default: 'docs/results' } },
   positionals: true,
   async run({ values, positionals }) {

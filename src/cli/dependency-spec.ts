@@ -1,4 +1,6 @@
-/** How another project names the package that runs here, so that npm finds it again: as this one was installed. */
+/**
+ * How another project names the running package, so that npm finds it again. It is named as it was installed.
+ */
 import { existsSync } from 'node:fs'
 import { basename, dirname, resolve, sep } from 'node:path'
 import { PACKAGE_ROOT, SOURCES } from '../package.ts'
@@ -8,13 +10,14 @@ const NAME = 'rlanything'
 const SECTIONS = ['dependencies', 'devDependencies', 'optionalDependencies'] as const
 /** A file, a folder or an archive, beside the project that names it. */
 const LOCAL = /^(?:file:|\.{1,2}[\\/]|~?[\\/]|[A-Za-z]:[\\/])|\.(?:tgz|tar\.gz)$/
-/** Of a workspace or a package manager's own link: it means something in that project alone. */
+/** Links of a workspace or a package manager, which mean something in one project alone. */
 const OWN = /^(?:workspace|link|portal|catalog|patch):/
 
 /**
- * A checkout is named by its folder. An installed package is named as the project above it names it, or as its package manager
- * noted; else by its folder, which has all that it needs.
- * @param root where the package lies, for tests
+ * Returns the dependency as npm takes it. A checkout is named by its folder. An installed package is named as
+ * in the project above it, or as its package manager noted. If neither names it, its folder is used, which
+ * has all that it needs.
+ * @param root folder of the package, for tests
  */
 export function dependencySpec(root = PACKAGE_ROOT, isCheckout = SOURCES): string {
   if (isCheckout) return fileSpec(root)
@@ -47,7 +50,10 @@ function specIn(project: string): string | null {
   return null
 }
 
-/** Of npm, for what was installed without being saved. What came from a registry is named by its version. */
+/**
+ * Returns npm's note about a package that was installed without being saved. A package of a registry is named
+ * by its version.
+ */
 function notedIn(project: string): string | null {
   const lock = jsonIn(resolve(project, 'node_modules', '.package-lock.json'))
   const packages = lock?.packages as Readonly<Record<string, Noted>> | undefined

@@ -6,12 +6,12 @@ import type { Command } from './command.ts'
 import { openRunToRead } from './open-run.ts'
 
 export const command: Command = {
-  summary: 'where two runs part, and how their figures differ',
+  summary: 'the first difference of two runs, and their figures side by side',
   help: `
 rl diff A B [--json]
 
-Prints the keys of the config that differ, the first fact that is not in both, and success and steps of all rollouts that
-both runs played with the same task and seed, paired: n counts tasks, intervals are 95 % (Student's t over the pairs).
+Prints the keys of the config that differ, the first fact that is not in both, and success and steps of rollouts in
+pairs. A pair has the same task and seed in both runs. n counts tasks, intervals are 95 % (Student's t over the pairs).
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(

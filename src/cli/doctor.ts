@@ -18,8 +18,8 @@ export const command: Command = {
   help: `
 rl doctor [--json]
 
-node, nats-server, SQLite, tensor backends, what the settings need (a sandbox, a browser), free disk: a line each. Ends with status 1 where something is
-missing without which nothing runs. --json prints one object a line.
+Checks node, nats-server, SQLite, tensor backends, needs of the settings (a sandbox, a browser) and free disk, a line each.
+The exit status is 1 if something is missing without which nothing runs. --json prints one object a line.
 `,
   async run(argv) {
     const { values } = parseCommandLine({ options: { json: { type: 'boolean', default: false } } }, argv)
@@ -43,7 +43,7 @@ async function* findings(): AsyncGenerator<Finding> {
   yield disk()
 }
 
-/** Of the setting that this folder's config names. */
+/** Checks of the setting that this folder's config names. */
 async function ownSetting(): Promise<Finding[]> {
   try {
     const doctor = (await settingHere())?.doctor

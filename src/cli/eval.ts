@@ -18,19 +18,19 @@ export const command: Command = {
   help: `
 rl eval --model DIR [--split NAME] [--tasks N] [--rollouts N] [options]   success with interval, steps, tokens, pass@k
 rl eval --run RUN [--split NAME] ...            the run's last policy, or --model, under the run's config
-rl eval --logged RUN [--split NAME]             figures of the evaluations that the run made itself, from its log: of any policy
+rl eval --logged RUN [--split NAME]             figures of the run's own evaluations, from its log; for any policy
 rl eval --accepted RUN [--rollouts 64]          plays the run's accepted tasks and their parents again
 
   --split NAME      in-domain, ood; with games valid_seen, valid_unseen, train            (in-domain)
-  --tasks N         of the split, drawn by the seed                                       (evaluation.tasks)
-  --rollouts N      of each task                                                          (evaluation.rollouts)
+  --tasks N         tasks of the split, drawn by seed                                     (evaluation.tasks)
+  --rollouts N      rollouts a task                                                       (evaluation.rollouts)
   --data PATH       real games: ALFWorld's json_2.1.1, a folder or an archive
   --config FILE, --set KEY=VALUE   environment, evaluation and policy keys, as for a run  (config/default.yaml)
-  --json            one object
+  --json            prints one object
 
-Tasks and seeds are those of the loop's evaluation: the same model under the same config gets the same figures. With one
-rollout a task the interval is Wilson's over rollouts, with more a bootstrap over tasks. pass@k is the unbiased estimate
-1 - C(n - c, k) / C(n, k); maj@k is told where answers stand in a box.
+Tasks and seeds are those of the loop's evaluation. So the same model under the same config gets the same figures. With
+one rollout a task the interval is Wilson's over rollouts, with more a bootstrap over tasks. pass@k is the unbiased
+estimate 1 - C(n - c, k) / C(n, k). maj@k is printed if answers are in a box.
 ${TRUST_HELP}.
 `,
   async run(argv) {
@@ -97,7 +97,7 @@ type Source = {
   readonly trust?: boolean
 }
 
-/** The config, and where a run gives it the folder of its last policy. */
+/** Returns the config, and the folder of the last policy if a run is named. */
 async function sourceOf({ run, config: file, set = [], trust }: Source): Promise<{
   readonly base: Config
   readonly last: string | null
@@ -105,7 +105,7 @@ async function sourceOf({ run, config: file, set = [], trust }: Source): Promise
   if (run === undefined)
     return { base: loadConfig({ file: file ?? 'config/default.yaml', set, env: process.env }), last: null }
   if (file !== undefined)
-    throw new RlError('--run brings its own config', { code: 'cli.usage', hint: 'leave --config away' })
+    throw new RlError('--run brings its own config', { code: 'cli.usage', hint: 'omit --config' })
   const log = await openRun(run, { trust })
   try {
     return {
@@ -117,12 +117,12 @@ async function sourceOf({ run, config: file, set = [], trust }: Source): Promise
   }
 }
 
-/** The evaluations of a split in the order of their policy versions, over what the log holds of them. */
+/** Prints the evaluations of a split in the order of their policy versions, from the log. */
 async function ofLog(run: string, split: string, json: boolean): Promise<number> {
   const log = openRunToRead(run)
   try {
     const kinds = new Map<string, string>()
-    /** Policy version and split of evaluation rollouts, which those that fail do not tell. */
+    /** Policy version and split of evaluation rollouts. Failed rollouts do not tell them. */
     const asked = new Map<string, Pick<EventData<'RolloutRequested'>, 'policyVersion' | 'split'>>()
     const byVersion = new Map<number, Played[]>()
     for (const { type, data } of log.events({
@@ -221,7 +221,7 @@ function share(part: number, whole: number): string {
   return n === 0 ? 'none' : `${part}/${whole} = ${value.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`
 }
 
-/** One line that is redrawn, on terminals. */
+/** Draws one line again and again, on terminals. */
 function progress(quiet: boolean): ((ended: number, of: number) => void) | undefined {
   if (quiet || !process.stderr.isTTY) return undefined
   return (ended, of) =>

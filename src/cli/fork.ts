@@ -10,9 +10,9 @@ export const command: Command = {
   help: `
 rl fork RUN --at POSITION|KEY [--set KEY=VALUE...] [--as ID] [--json]   e.g. --at IterationCompleted/4
 
-The fork shares the events of RUN up to the position, without copying them, and uses its checkpoints; RUN itself is never
-changed and must stay where it is. The changed config decides whatever follows from later events. Then go on with
-npm start -- --role head --run ID. To prolong a run, fork it before its end is decided: the message tells the position.
+The fork shares the events of RUN up to the position, without copying them, and uses its checkpoints. RUN itself never
+changes and must stay in its place. The changed config decides what follows from later events. Then go on with
+npm start -- --role head --run ID. To prolong a run, fork it before its end is decided. The message tells the position.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(

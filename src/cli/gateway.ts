@@ -10,23 +10,24 @@ export const command: Command = {
 rl gateway --run RUN [--nats URL] [--upstream URL --model NAME]
 rl gateway --record --run RUN --upstream URL --model NAME [--deadline SECONDS]
 
-The first form plays the rollouts that a live run asks for (environment.player: gateway). The second keeps a run of its own, in
-which agents bring their tasks; nothing is judged or trained.
+The first form plays the rollouts that a live run asks for (environment.player: gateway). The second keeps a run of its
+own. There agents bring their tasks, and nothing is judged or trained.
 
   POST /rollouts                           takes a rollout: {"agent": "name", "wait": seconds, "task": "id" or {"id", "goal"}}
-                                           answers id, url, outcome_url, key, model, task; 204 where there is none
+                                           answers id, url, outcome_url, key, model, task; 204 if there is none
   POST <url>/chat/completions              the model, for any OpenAI client with base URL <url> and API key <key>
   POST <outcome_url>                       {"success": true}, {"score": 0.5}, {"abstained": "why"} or {"failed": "env", "error": "why"}
 
   --upstream URL     OpenAI-compatible endpoint                                     (the run's policy.baseUrl)
   --model NAME       its name there                                                 (the run's policy.model)
   --key-env NAME     environment variable with the endpoint's key                   (OPENAI_API_KEY, or the run's policy.apiKeyEnv)
-  --host, --port     where to listen                                                (127.0.0.1, 8100; 0 takes a free port)
+  --host, --port     address to listen on                                           (127.0.0.1, 8100; 0 takes a free port)
   --token TOKEN      opens POST /rollouts                                           ($RL_GATEWAY_TOKEN, else a random one, printed once)
-  --max-calls N      calls in hand at a time; more are answered 429                 (8192)
-  --deadline S, --call-deadline S, --rollout-calls N   of --record                  (600, 60, 100)
+  --max-calls N      calls in progress at a time; further calls get 429             (8192)
+  --deadline S, --call-deadline S, --rollout-calls N   for --record                 (600, 60, 100)
 
-A rollout whose outcome is not told in time ends as failed (budget), never as a reward. The first form waits ten minutes for the head of its run. docs/gateway.md tells more.`,
+If a rollout's outcome is not told in time, it ends as failed (budget), never as a reward. The first form waits ten
+minutes for the head of its run. docs/gateway.md tells more.`,
   async run(argv) {
     const { values } = parseCommandLine(
       {

@@ -6,7 +6,10 @@ import { PACKAGE_ROOT, SOURCES } from '../package.ts'
 import type { Command } from './command.ts'
 import { dependencySpec } from './dependency-spec.ts'
 
-/** What is written: a project that trains and passes its test as it is. npm packs no file of the name .gitignore. */
+/**
+ * Files of the new project, which trains and passes its test at once. npm packs no file of the name
+ * .gitignore.
+ */
 const TEMPLATE = join(PACKAGE_ROOT, 'data', 'project')
 const WITH_NAMES = ['package.json', 'README.md']
 
@@ -15,8 +18,8 @@ export const command: Command = {
   help: `
 rl init FOLDER
 
-Writes package.json, tsconfig.json, environment.ts, environment.test.ts, config.yaml and README.md into a folder that is new or empty. Then,
-in it: npm install, npm test, npm start.`,
+Writes package.json, tsconfig.json, environment.ts, environment.test.ts, config.yaml and README.md into a new or empty
+folder. Then run in it: npm install, npm test, npm start.`,
   async run(argv) {
     const { positionals } = parseCommandLine({ options: {}, allowPositionals: true }, argv)
     if (positionals.length !== 1)

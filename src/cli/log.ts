@@ -34,10 +34,10 @@ export const command: Command = {
 rl log RUN tail [-n N] [-f] [--type TYPE...] [--json]     the last events; -f waits for more
 rl log RUN show POSITION|ID|KEY [--json]                  one event whole, e.g. show PolicyUpdated/3
 rl log RUN export --jsonl [-o FILE] [--from N] [--until N] [--type TYPE...]
-rl log RUN verify [--json]                                hash chain, columns, indexes, segments, blobs, key frames; names
-                                                          the first bad position
-rl log RUN compact [--json]                               moves what is before the open iteration into compressed segments
-rl log RUN dead [-n N] [--json]                           messages that could not be taken
+rl log RUN verify [--json]                                checks hash chain, columns, indexes, segments, blobs and key frames;
+                                                          names the first bad position
+rl log RUN compact [--json]                               moves events before the open iteration into compressed segments
+rl log RUN dead [-n N] [--json]                           messages that no worker could process
 
 Columns (fields whose names end with I32, F32, U8) are printed as arrays of numbers.
 `,

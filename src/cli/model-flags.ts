@@ -13,7 +13,7 @@ export async function backendFlag(value: string): Promise<BackendChoice> {
   return found
 }
 
-/** How much of keys and values a model may keep: no sequence is longer than what fits. */
+/** Memory that a model may use for keys and values. It bounds the length of sequences. */
 export const cacheFlag = { 'cache-megabytes': { type: 'string', default: '256' } } as const
 
 export function cacheBytes(values: { readonly 'cache-megabytes': string }): number {
@@ -42,7 +42,10 @@ export function numberFlag(
   return number
 }
 
-/** The token that clients have to send, of --token or a variable; undefined where neither gives one. */
+/**
+ * Returns the token that clients must send, from --token or a variable. Returns undefined if neither gives
+ * one.
+ */
 export function tokenFlag(value: string | undefined, variable: string): string | undefined {
   const token = value ?? process.env[variable]
   if (token === undefined) return undefined

@@ -4,7 +4,7 @@ import { loggedConfig } from '../config.ts'
 import { type LogReader, openLogReader } from '../events/log-reader.ts'
 import { loadUserParts } from '../user-parts.ts'
 
-/** The flag of every command that needs what the modules of a run hold. */
+/** The flag of every command that loads the modules of a run. */
 export const TRUST = { trust: { type: 'boolean', default: false } } as const
 
 /** Its line in their help. */
@@ -17,8 +17,9 @@ export function openRunToRead(run: string): LogReader {
 }
 
 /**
- * The log of a run, with the user's own rules and projections loaded that its configs name: what decided in it can be asked again.
- * Errors: `module.not-trusted` if they are somebody else's.
+ * Opens the log of a run and loads the user's rules and projections that its configs name. So its decisions
+ * can be repeated.
+ * @throws RlError `module.not-trusted` if they are somebody else's
  */
 export async function openRun(
   run: string,

@@ -1,4 +1,7 @@
-/** Packages that bring a setting. This list alone points from this package to others. Whoever reads a config imports it first. */
+/**
+ * Packages that bring a setting. This list alone points from this package to others. A module that reads a
+ * config must import it first.
+ */
 import { registerPackages, type SettingPackage } from '../environments/settings.ts'
 
 const packageOf = (name: string): SettingPackage => {

@@ -9,7 +9,7 @@ export function toPlain(event: LoggedEvent): Record<string, unknown> {
   return { position, type, ...(plainData(rest) as Record<string, unknown>) }
 }
 
-/** One line for a terminal: position, time, type, who, and the short fields of its data. */
+/** Returns one line for a terminal: position, time, type, actor, and the short fields of its data. */
 export function eventLine(event: LoggedEvent, width = 160): string {
   const time = isoTime(event.time).slice(-13, -1)
   const fields = Object.entries(event.data)

@@ -45,8 +45,8 @@ export const command: Command = {
 rl projections RUN show [VIEW...] [--json]   ${Object.keys(VIEWS).join(', ')}, and your own by their names
 rl projections RUN rebuild [--json]          throws the tables away and folds the whole log again
 
-Accuracies come with n and a 95 % interval (Wilson); n counts rollouts with an outcome:
-those that failed, or whose environment abstained, stand beside it. ${TRUST_HELP}.
+Accuracies come with n and a 95 % interval (Wilson). n counts rollouts with an outcome. Rollouts that failed, or whose
+environment abstained, are counted beside it. ${TRUST_HELP}.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
@@ -150,7 +150,7 @@ function ownText(db: Database.Database, projection: Projection): string {
 function tellFailed({ failed }: KeptProjections): void {
   for (const [name, reason] of failed)
     process.stderr.write(
-      `rl: the projection '${name}' has failed and stands where it stood: ${inLine(reason)}\n`,
+      `rl: the projection '${name}' has failed and stays at its last position: ${inLine(reason)}\n`,
     )
 }
 
@@ -226,7 +226,9 @@ const FORMATS: Readonly<Record<View, (db: Database.Database) => string>> = {
     ),
   'task-growth'(db) {
     const { rows, fit } = growth(db)
-    const line = fit ? `\naccepted = ${fit.slope.toFixed(2)} an iteration, R^2 ${fit.r2.toFixed(3)}` : ''
+    const line = fit
+      ? `\naccepted = ${fit.slope.value.toFixed(2)} an iteration, R^2 ${fit.r2.toFixed(3)}`
+      : ''
     return `${table(
       ['iteration', 'proposed', 'refused', 'accepted', 'harder', 'rejected', 'in all'],
       rows.map((row) => [
@@ -332,7 +334,10 @@ function withInterval({ successes, n }: Measured): [string, string, number] {
   return [value.toFixed(3), `[${low.toFixed(3)}, ${high.toFixed(3)}]`, n]
 }
 
-/** The first and the last evaluation of each kind. Rows of a kind stand together, in order of their iterations. */
+/**
+ * Returns the first and the last evaluation of each kind. Rows of a kind are adjacent, in order of their
+ * iterations.
+ */
 function firstAndLast(rows: readonly KindRow[]): { first: KindRow; last: KindRow }[] {
   const found = new Map<string, { first: KindRow; last: KindRow }>()
   for (const row of rows) {

@@ -42,14 +42,15 @@ export const command: Command = {
   summary: 'feeds the log of a run to the deciders again and compares every decision',
   help: `
 rl replay RUN [--from N] [--until N] [--batch N] [--json]   the first difference, with state and rule; exit status 1
-rl replay RUN --accept                                      records what a replay of the whole gives in the run's replay.json
-rl replay RUN --step [--from N] [--until N]                 event by event: what each does to whom; Enter goes on, q ends
+rl replay RUN --accept                                      records the result of a whole replay in the run's replay.json
+rl replay RUN --step [--from N] [--until N]                 shows the effect of each event; Enter goes on, q ends
 rl replay RUN --publish [--speed N] [--as ID] [--nats URL]  sends the events again on NATS, as run ID (replay-RUN)
 
-Decisions are compared with the events that the log holds; rewards behind an update are computed again from the
-verdicts; projections are folded anew and compared with the kept ones. Where the run has a replay.json, the replay must
-give the same, and a difference that was accepted there is none.
---publish takes the server of --nats (credentials in $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD) or starts one, and answers readers of the log until Ctrl-C.
+Decisions are compared with the events of the log. Rewards behind an update are computed again from the verdicts.
+Projections are folded anew and compared with the kept ones. If the run has a replay.json, the replay must give the same
+result, and a difference that was accepted there does not count.
+--publish uses the server of --nats (credentials in $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD) or starts one. It
+answers readers of the log until Ctrl-C.
 ${TRUST_HELP}.
 `,
   async run(argv) {

@@ -12,10 +12,10 @@ export const command: Command = {
   help: `
 rl rescore RUN --set KEY=VALUE... [-n N] [--json]   e.g. --set learning.lambda=0.5 --set adaptation.evidence=bayes
 
-From the stored votes, without any model: groups with steps whose advantage turned its sign (or was switched on or off),
-and candidates that would have been decided otherwise. -n limits what is listed of each (20); --json lists all.
---set takes all keys of learning, rewardModel.expected, and of adaptation those of acceptance; push is the sum of all advantages
-without their signs. What would have followed from another decision is not played: rl fork does that.
+Works from the stored votes, without any model. Lists groups with a step whose advantage changed its sign (or became or
+ceased to be 0), and candidates with another decision. -n limits both lists (20), and --json lists all. --set takes all
+keys of learning, rewardModel.expected, and the keys of adaptation about acceptance. push is the sum of all advantages
+without their signs. Consequences of another decision are not played: rl fork does that.
 ${TRUST_HELP}.
 `,
   async run(argv) {

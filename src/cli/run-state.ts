@@ -1,4 +1,4 @@
-/** Where a run stands, as its log and the life of its head tell. */
+/** State of a run, from its log and the life of its head. */
 import { askHead, type LiveRun } from '../actors/head/liveness.ts'
 import { countNotServed } from '../actors/learner/targets.ts'
 import { type RunFolder, readConnection } from '../broker/connection.ts'
@@ -10,17 +10,17 @@ import { type Life, lifeOf, parseProcess } from '../platform/process-id.ts'
 export type RunState = {
   /** The name of its folder, by which it is addressed. */
   readonly run: string
-  /** The run whose log that is; another one if the folder was renamed. */
+  /** The run that the log names. It differs from `run` if the folder was renamed. */
   readonly logOf: string
   /**
-   * `paused`: by itself, for a reason that is told; `stopped`: by a person; `killed`: its head ended without a word;
-   * `never started`: no head has taken it, e.g. a fork that was made and no more.
+   * `paused`: by itself, for the given reason. `stopped`: by a person. `killed`: its head ended without a
+   * word. `never started`: no head has taken it, e.g. a fork that was only made.
    */
   readonly state: 'never started' | 'running' | 'paused' | 'stopped' | 'killed' | 'failed' | 'completed'
   /** Why it is paused or failed. */
   readonly reason: string | null
   readonly events: number
-  /** Iteration that began last; null before the first. */
+  /** Iteration that began last. Null before the first. */
   readonly iteration: number | null
   /** Without iteration 0, which measures the cold start. */
   readonly completedIterations: number
@@ -29,9 +29,9 @@ export type RunState = {
   readonly parent: string | null
   readonly deadLetters: number
   readonly stalls: number
-  /** Versions that no server took: an older one answered in their place. */
+  /** Number of versions that no server took. An older one answered in their place. */
   readonly notServed: number
-  /** What the processes of each worker's name said of themselves when they started last. */
+  /** Notes of each worker's processes at their last start, by the worker's name. */
   readonly notes: Readonly<Record<string, string>>
 }
 
@@ -41,7 +41,7 @@ export async function headLives(folder: RunFolder): Promise<boolean> {
   return life === 'unknown' ? !('unreachable' in (await askHead(folder))) : life === 'lives'
 }
 
-/** The same if the head was asked already. One that is busy may not answer. */
+/** Whether the head of a run lives, if it was asked already. A busy head may not answer. */
 export function headLivesAfter(
   folder: RunFolder,
   asked: LiveRun | { readonly unreachable: string },

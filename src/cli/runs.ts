@@ -13,9 +13,9 @@ export const command: Command = {
   help: `
 rl runs [--json]
 
-Lists what is in ./runs, or in the folder that RL_RUNS names, newest last. --json prints one object a line.
-A run is running, paused (it waits for what its reason names), stopped (by a person), killed (its head ended without a word),
-failed, completed, or was never started (e.g. a fork that nobody went on with).
+Lists the runs in ./runs, or in the folder that RL_RUNS names, newest last. --json prints one object a line.
+A run is running, paused (its reason tells what it waits for), stopped (by a person), killed (its head ended without a
+word), failed, completed, or was never started (e.g. a fork that was only made).
 `,
   async run(argv) {
     const { values } = parseCommandLine({ options: { json: { type: 'boolean', default: false } } }, argv)

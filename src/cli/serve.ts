@@ -5,7 +5,7 @@ import { startModelServer } from '../models/local/server.ts'
 import type { Command } from './command.ts'
 import { backendFlag, cacheBytes, cacheFlag, required, tokenFlag } from './model-flags.ts'
 
-/** Models beside its own that a server may be told to load. */
+/** Most models beside its own that a server may be asked to load. */
 const MOST_LOADED = 8
 
 export const command: Command = {
@@ -19,30 +19,30 @@ Serves POST /v1/chat/completions and /v1/completions (streaming, n, seed, stop, 
 Every request under /v1 needs the header "Authorization: Bearer TOKEN". The token is RL_SERVE_TOKEN or --token; without
 either a random one is printed once. --port 0 takes a free port.
 
---cache-megabytes bounds keys and values of all requests together (256), and with them the longest prompt with its answer, which
-/v1/models tells as max_model_len; rl model info tells bytes a token.
+--cache-megabytes bounds keys and values of all requests together (256), and so the longest prompt with its answer.
+/v1/models tells this length as max_model_len. rl model info tells the bytes a token.
 
---allow-loading adds POST /v1/load_lora_adapter {"lora_name", "lora_path"} and /v1/unload_lora_adapter {"lora_name"} as vLLM has
-them, for adapters and whole model folders: whoever has the token may then have any folder of this machine read as a model.
+--allow-loading adds POST /v1/load_lora_adapter {"lora_name", "lora_path"} and /v1/unload_lora_adapter {"lora_name"}, as in
+vLLM, for adapters and whole model folders. Anybody with the token can then make the server read any folder as a model.
 
-Taken of OpenAI's fields:
+Supported fields of OpenAI:
   model, messages or prompt, temperature, top_p, max_tokens, max_completion_tokens, stop, seed, n, logprobs, top_logprobs, stream
-  best_of            so many are sampled; the n with the highest mean log-prob are the answer
-  tools              functions, where the chat template tells them; tool_choice none or auto, parallel_tool_calls
+  best_of            number of samples; the answer has the n with the highest mean log-prob
+  tools              functions, if the chat template supports them; tool_choice none or auto, parallel_tool_calls
   response_format    text, or json_schema whose values can be counted; not beside tools
   prompt_cache_key   requests with the same key share a growing prefix
 
-Beyond them, by vLLM's names where it has one:
+Further fields, by vLLM's names if it has one:
   top_k, min_p, repetition_penalty
   stop_token_ids     ids that end a completion
   guided_choice      texts, one of which is the completion
   guided_json        a JSON schema, as in response_format
   choice_token_ids   the same as token sequences; log-probs are over the tokens that they allow
-  seed_words         two unsigned 32-bit words in place of seed
-  chat_template_kwargs   further variables of the chat template, where it reads them
+  seed_words         two unsigned 32-bit words instead of seed
+  chat_template_kwargs   further variables of the chat template, if it reads them
   return_token_ids   true: prompt_token_ids and token_ids in the response, as vLLM gives them
 
-A field that is not here, or asks for what is not done, is refused by its name.`,
+Any other field, or an unsupported value, is refused by name.`,
   async run(argv) {
     const { values } = parseCommandLine(
       {

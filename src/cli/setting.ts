@@ -10,10 +10,13 @@ import { RlError } from '../errors.ts'
 import type { Command } from './command.ts'
 import { curves } from './curves.ts'
 
-/** The config that a project of one's own has (`rl init` writes it). */
+/** Config of a user's project (`rl init` writes it). */
 const CONFIG = 'config.yaml'
 
-/** The command `called`: a known setting by name, that of this folder's config by name, or any by the path of its module. */
+/**
+ * Returns the command `called`: a known setting by name, that of this folder's config by name, or any by its
+ * module's path.
+ */
 export async function commandOfSetting(called: string): Promise<Command | undefined> {
   const setting = await settingCalled(called)
   if (!setting) return undefined
@@ -43,7 +46,10 @@ export async function commandOfSetting(called: string): Promise<Command | undefi
   }
 }
 
-/** The setting of a module that this folder's config names; undefined where there is none. Errors: as `loadSetting`. */
+/**
+ * Returns the setting of a module that this folder's config names, or undefined.
+ * @throws RlError of `loadSetting`
+ */
 export async function settingHere(): Promise<Setting | undefined> {
   const file = existsSync(CONFIG) ? CONFIG : undefined
   const { environment } = loadConfig({ file, env: process.env })
@@ -57,7 +63,7 @@ async function settingCalled(name: string): Promise<Setting | undefined> {
   return here?.name === name ? here : undefined
 }
 
-/** What a setting brings, and the curves that all have whose reward model writes unit tests. */
+/** Returns a setting's own commands. Settings whose reward model writes unit tests also have the curves. */
 function commandsOf({ commands, judging }: Setting): Readonly<Record<string, SettingCommand>> {
   return { ...commands, ...(judging?.by === 'tests' ? { curves } : {}) }
 }

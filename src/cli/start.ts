@@ -42,7 +42,7 @@ async function run(argv: readonly string[]): Promise<number> {
     return 0
   }
   shareCache()
-  // What a run writes is its owner's alone.
+  // Files of a run are private to their owner.
   process.umask(0o077)
   if (options.role === 'head') {
     const { startHead } = await import('../actors/head/start.ts')
@@ -52,7 +52,10 @@ async function run(argv: readonly string[]): Promise<number> {
   return startRole(options)
 }
 
-/** The cache is everybody's: what is made in it first must not close it to others. If it cannot be made, who needs it tells that. */
+/**
+ * Makes the shared cache public. The first one to make a folder in it must not close it to others. If it
+ * cannot be made, the code that needs it reports that.
+ */
 function shareCache(): void {
   const cache = findCache()
   try {

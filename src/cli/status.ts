@@ -13,7 +13,7 @@ export const command: Command = {
   help: `
 rl status RUN [--json]
 
-Asks the head over NATS where it runs, and reads the log in any case. An actor that no longer answers is shown as silent.
+Asks the head over NATS if it runs, and always reads the log. An actor that no longer answers is shown as silent.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(

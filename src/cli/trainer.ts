@@ -15,14 +15,15 @@ export const command: Command = {
   help: `
 rl trainer --run RUN [--role ROLE] [--nats URL] [--model DIR]
 
-Answers each BatchReady of a run with policy.trainer external: reads the batch, makes one update of the local model, writes the
-checkpoint into the run's folder and appends PolicyUpdated. Waits ten minutes for the head, and ends with the run.
+Answers each BatchReady of a run with policy.trainer external. It reads the batch, makes one update of the local model,
+writes the checkpoint into the run's folder and appends PolicyUpdated. Waits ten minutes for the head, and ends with the
+run.
 
-  --role ROLE   reward-model: that of rewardModel.trainer external, answered with RewardModelUpdated; policy where not given
-  --nats URL    of the head, from other hosts (NATS_TOKEN, or NATS_USER and NATS_PASSWORD); the run's folder must be shared
-  --model DIR   the weights that the run begins with, where its policy is behind an endpoint
+  --role ROLE   policy (default), or reward-model for rewardModel.trainer external, answered with RewardModelUpdated
+  --nats URL    the head's server, from other hosts (NATS_TOKEN, or NATS_USER and NATS_PASSWORD); share the run's folder
+  --model DIR   the run's first weights, if its policy is behind an endpoint
 
-docs/external-trainers.md shows the same in Python; integrations/torch does it with PyTorch.`,
+docs/external-trainers.md shows the same in Python, and integrations/torch with PyTorch.`,
   async run(argv) {
     const { values } = parseCommandLine(
       {

@@ -28,13 +28,16 @@ const COLOURS = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00']
 
 type Point = {
   readonly run: string
-  /** The split; `train` for the tasks of the iterations themselves. */
+  /** The split. `train` stands for the tasks of the iterations themselves. */
   readonly split: string
   readonly iteration: number
   readonly value: number
 }
 
-/** Writes `coding-<figure>.svg` for each figure into the folder; returns a table of the first and the last evaluation. */
+/**
+ * Writes `coding-<figure>.svg` for each figure into the folder. Returns a table of the first and the last
+ * evaluation.
+ */
 export function codingCurves(runs: readonly string[], folder: string): string {
   const rows = runs.map((run) => ({ run, rows: rowsOf(run) }))
   mkdirSync(folder, { recursive: true })
@@ -110,7 +113,7 @@ function draw(title: string, points: readonly Point[]): string {
   return `${svg.outerHTML}\n`
 }
 
-/** Means over runs; their intervals where there is more than one run, for the evaluated splits. */
+/** Returns means over runs. Evaluated splits have intervals if there is more than one run. */
 function meansOf(points: readonly Point[]) {
   const groups = new Map<string, Point[]>()
   for (const point of points) {

@@ -7,9 +7,9 @@ import type { Command } from './command.ts'
 export const command: Command = {
   summary: 'confirms what rl attest wrote',
   help: `
-rl verify FILE [--log events.db] [--json]   exit status 1 where anything does not agree
+rl verify FILE [--log events.db] [--json]   exit status 1 if anything does not agree
 
-Without a log only the file itself is checked. With it every event is, and all figures are made again from them; the
+Without a log only the file itself is checked. With a log every event is checked, and all figures are computed again. The
 first bad event is named.
 `,
   async run(argv) {

@@ -23,11 +23,11 @@ export const command: Command = {
 rl whatif RUN/ROLLOUT --from STEP [--policy VERSION] [-n N] [--as ID] [--json]   e.g. rl whatif r1/3/train-00012/5 --from 4
 rl whatif RUN --steps K [--policy VERSION] [-n N] [--seed S] [--as ID] [--json]
 
-Brings the rollout's environment back to the step, and refuses where any observation is not the recorded one. Then goes
-on N times (16) after the recorded action and N times with the policy choosing at that step too: the difference in
-success is the causal credit of the step. --policy is a version of the policy; the newest where it is left out. With
---steps K of the run's judged steps are drawn, and their credit is correlated with the reward model's votes.
-The continuations are kept in a child run (ID, or RUN-whatif); RUN itself is never changed.
+Brings the rollout's environment back to the step. Refuses if any observation differs from the recorded one. Then goes on
+N times (16) after the recorded action, and N times with the policy choosing at that step too. The difference in success
+is the causal credit of the step. --policy is a version of the policy (default: the newest). --steps draws K of the run's
+judged steps, and correlates their credit with the reward model's votes. The continuations are kept in a child run (ID,
+or RUN-whatif). RUN itself never changes.
 ${TRUST_HELP}.
 `,
   async run(argv) {
@@ -69,7 +69,7 @@ ${TRUST_HELP}.
             wholeNumber('--steps', values.steps ?? '', 1),
             wholeNumber('--seed', values.seed ?? ''),
           )
-      // What is refused leaves no child run behind.
+      // A refused call must leave no child run behind.
       for (const { rollout, step } of steps) recordedRollout(log, rollout, step)
       if (steps.length === 0)
         throw new RlError(`run '${run}' has no judged steps`, {

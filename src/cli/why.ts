@@ -10,11 +10,11 @@ import { openRun, openRunToRead, TRUST, TRUST_HELP } from './open-run.ts'
 export const command: Command = {
   summary: 'the complete lineage of a task, a step or a model version',
   help: `
-rl why RUN task ID|SLOT              parents, critiques, rewriter, accuracies, thresholds and who decided; also of rejected ones
+rl why RUN task ID|SLOT              parents, critiques, rewriter, accuracies, thresholds and decider; also for rejected tasks
 rl why RUN step ROLLOUT#STEP         e.g. 3/train-00012/5#4: outcome, votes, group, advantage and the update that used it
-rl why RUN version policy/N          what it was trained on, its figures, how it did; also reward-model/N
-  --dot    for Graphviz
-  --json
+rl why RUN version policy/N          its training data, its figures and its later results; also reward-model/N
+  --dot    prints for Graphviz
+  --json   prints JSON
 
 ${TRUST_HELP}.
 `,
@@ -33,7 +33,7 @@ ${TRUST_HELP}.
     const [run, kind, id] = positionals
     if (run === undefined || kind === undefined || id === undefined)
       throw usage('expected a run, then task, step or version, then its name')
-    // Advantages of a step follow from rules; all else stands in the log.
+    // Advantages of a step follow from rules. All other facts are in the log.
     const log = kind === 'step' ? await openRun(run, values) : openRunToRead(run)
     try {
       const answer = answerOf(log, kind, id)

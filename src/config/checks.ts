@@ -1,25 +1,30 @@
-/** What a config must make sense of beyond the types of its keys. */
+/** Checks of a config beyond the types of its keys. */
 import { sectionOf } from '../environments/sections.ts'
 import type { Refuse, Setting } from '../environments/setting.ts'
 import { settingNames, unknownSetting } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
 import { wrongRule } from '../learning/registry.ts'
-import { LORA_TARGETS } from '../models/local/lora-targets.ts'
 import { MODEL_PROVIDERS, wrongProvider } from '../models/registry.ts'
-import { type Config, DEFAULT_MODEL } from './schema.ts'
+import { presentPath } from './renamed.ts'
+import type { Config } from './schema.ts'
 import type { OriginOf } from './sources.ts'
-import { unknownTarget, unreadKey } from './unread.ts'
 
 /** Refuses a key by the place that its value comes from. */
 export const refusing =
   (origin: OriginOf): Refuse =>
   (path, message, hint) => {
-    throw new RlError(`${origin(path.split('.'))}: ${path}: ${message}`, { code: 'config.invalid', hint })
+    const present = presentPath(path.split('.'))
+    throw new RlError(`${origin(present)}: ${present.join('.')}: ${message}`, {
+      code: 'config.invalid',
+      hint,
+    })
   }
 
-/** Every check of a config that may be replayed: those of its setting as well, where that is known. */
-export function checkConfig(config: Config, setting: Setting | undefined, origin: OriginOf): void {
-  const refuse = refusing(origin)
+/**
+ * Does every check of a config that may be replayed. The checks of its setting are done if the setting is
+ * known.
+ */
+export function checkConfig(config: Config, setting: Setting | undefined, refuse: Refuse): void {
   checkDeadlines(config, refuse)
   const { name, module } = config.environment
   if (!setting && module === null && !settingNames().includes(name)) {
@@ -39,160 +44,18 @@ export function checkConfig(config: Config, setting: Setting | undefined, origin
   setting?.check?.(config, refuse, sectionOf(setting, config))
 }
 
-/** Not asked of configs in logs: those are replayed, nothing waits and nothing is learned. */
-export function checkNew(config: Config, origin: OriginOf): void {
-  checkLearns(config, origin(['rewardModel', 'mode']))
-  checkTimes(config, origin)
-  checkAddresses(config, origin)
-  checkRead(config, origin)
-  checkExtraBody(config, origin)
-  checkUnrestricted(config, origin)
-}
-
 /** Whether a section's model is one of this process, whose weights can be changed. */
-function trains({ provider }: { readonly provider: string }, { models }: Config): boolean {
+export function trains(
+  { provider }: { readonly provider: string },
+  { models }: Pick<Config, 'models'>,
+): boolean {
   return MODEL_PROVIDERS.find(provider, models.module)?.trains === true
 }
 
-/** The sections whose models are asked over HTTP by our own client. */
-function calledSections(config: Config) {
-  const { policy, rewardModel, adaptation, models } = config
-  return Object.entries({ policy, rewardModel, adaptation }).filter(
-    ([, { provider }]) => MODEL_PROVIDERS.find(provider, models.module)?.openAi === true,
-  )
-}
-
-/** What a config says and nothing would read. */
-function checkRead(config: Config, origin: OriginOf): void {
-  const refuse = (path: readonly string[], message: string, hint: string) => {
-    throw new RlError(`${origin(path)}: ${path.join('.')}: ${message}`, { code: 'config.invalid', hint })
-  }
-  const unread = unreadKey(config)
-  if (unread) refuse(unread.path, unread.message, unread.hint)
-  const { policy, rewardModel, environment } = config
-  if (trains(rewardModel, config) && ![DEFAULT_MODEL, policy.model].includes(rewardModel.model))
-    refuse(
-      ['rewardModel', 'model'],
-      `'${rewardModel.model}' would not be opened: a local judge begins with the weights of the policy`,
-      'leave it out, or judge by an endpoint: rewardModel.provider openai',
-    )
-  const target = policy.lora.rank === null ? undefined : unknownTarget(policy.lora)
-  if (target !== undefined)
-    refuse(
-      ['policy', 'lora', 'targets'],
-      `no module is named ${target}`,
-      `choose from ${LORA_TARGETS.join(', ')}`,
-    )
-  if (environment.data !== null && environment.source !== 'data' && environment.module === null)
-    refuse(
-      ['environment', 'data'],
-      `'${environment.data}' would not be read: environment.source is ${environment.source}`,
-      'add --set environment.source=data, or leave it out',
-    )
-}
-
-/** Fields of a request without which an answer is not read as one, or not as the one that was asked for. */
-const OF_CALLS: ReadonlySet<string> = new Set([
-  ...['messages', 'prompt', 'input', 'stream', 'stream_options', 'n', 'best_of', 'echo'],
-  ...['tools', 'return_token_ids', 'logprobs', 'seed_words'],
-])
-
-/** Fields that have a key, in the sections that have it. */
-const OF_KEYS: Readonly<Record<string, string>> = {
-  ...{ model: 'model', temperature: 'temperature', top_p: 'topP', seed: 'sendSeed' },
-  ...{ max_tokens: 'maxTokens', max_completion_tokens: 'maxTokens' },
-  ...{ reasoning_effort: 'reasoningEffort', chat_template_kwargs: 'template' },
-}
-
-function checkExtraBody(config: Config, origin: OriginOf): void {
-  for (const [name, section] of calledSections(config)) {
-    const keyOf = (field: string) => (OF_KEYS[field] in section ? OF_KEYS[field] : undefined)
-    const field = Object.keys(section.extraBody).find((one) => OF_CALLS.has(one) || keyOf(one) !== undefined)
-    if (field === undefined) continue
-    const key = keyOf(field)
-    throw new RlError(
-      `${origin([name, 'extraBody', field])}: ${name}.extraBody: '${field}' is set by the call itself`,
-      { code: 'config.invalid', hint: key ? `use ${name}.${key}` : `leave ${field} out` },
-    )
-  }
-}
-
-/** Fields of a request by which servers restrict what is sampled: log-probs are then over another set than those of a trainer. */
-const RESTRICTING =
-  /^(guided_(choice|json|regex|grammar)|structured_outputs|response_format|choice_token_ids|regex|json_schema|ebnf|grammar)$/
-
-function checkUnrestricted({ policy, rewardModel }: Config, origin: OriginOf): void {
-  const trained = { policy, ...(rewardModel.mode === 'co-trained' ? { rewardModel } : {}) }
-  for (const [name, { trainer, extraBody }] of Object.entries(trained)) {
-    const field = Object.keys(extraBody).find((key) => RESTRICTING.test(key))
-    if (trainer !== 'external' || field === undefined) continue
-    throw new RlError(
-      `${origin([name, 'extraBody'])}: ${name}.extraBody: '${field}' restricts what is sampled, and a trainer outside takes log-probs over all tokens`,
-      { code: 'config.invalid', hint: `leave ${field} out, or train nothing: ${name}.trainer own` },
-    )
-  }
-}
-
-/** Timers of Node take 2^31 ms and end at once where they are given more; some of ours wait for twice of what is said here. */
-const MOST_SECONDS = 1_000_000
-
-function checkTimes(config: Config, origin: OriginOf): void {
-  const visit = (value: unknown, path: readonly string[]): void => {
-    if (typeof value === 'object' && value !== null)
-      for (const [key, inner] of Object.entries(value)) visit(inner, [...path, key])
-    if (typeof value !== 'number' || value <= MOST_SECONDS || !/Seconds$/.test(path.at(-1) ?? '')) return
-    throw new RlError(`${origin(path)}: ${path.join('.')}: ${value} is more than ${MOST_SECONDS} seconds`, {
-      code: 'config.invalid',
-      hint: 'that is eleven days; nothing can be waited for longer',
-    })
-  }
-  visit(config.run, ['run'])
-  for (const section of ['policy', 'rewardModel'] as const)
-    visit(config[section].publish, [section, 'publish'])
-}
-
-/** `localhost:8000/v1` is a URL too, whose scheme is `localhost`. The address is not shown: it may hold a password. */
-function checkAddresses(config: Config, origin: OriginOf): void {
-  for (const [name, section] of calledSections(config)) {
-    const replicas = 'publish' in section ? section.publish.replicas : []
-    const wrong = [
-      ...(section.baseUrl === null ? [] : [{ key: ['baseUrl'], url: section.baseUrl }]),
-      ...replicas.map((url, index) => ({ key: ['publish', 'replicas', `${index}`], url })),
-    ].find(({ url }) => !/^https?:\/\//i.test(url))
-    if (!wrong) continue
-    const path = [name, ...wrong.key]
-    throw new RlError(`${origin(path)}: ${path.join('.')}: is no address with http:// or https://`, {
-      code: 'config.invalid',
-      hint: 'write it as http://localhost:8000/v1',
-    })
-  }
-}
-
-/** What a run would not do although its config says so. Older runs said of judges that nobody trained that they learn, and learned from progress that nobody measured. */
-function checkLearns(config: Config, origin: string): void {
-  const { policy, rewardModel, learning, models } = config
-  const refuse = (message: string, hint: string) => {
-    throw new RlError(`${origin}: rewardModel.mode: ${message}`, { code: 'config.invalid', hint })
-  }
-  const { openAi } = MODEL_PROVIDERS.find(rewardModel.provider, models.module) ?? {}
-  if (openAi && rewardModel.mode === 'co-trained' && rewardModel.trainer === 'own')
-    refuse(
-      "'co-trained' is not for a judge behind an endpoint that nobody trains",
-      'add --set rewardModel.trainer=external and start a trainer (docs/external-trainers.md), or --set rewardModel.mode=fixed',
-    )
-  if (trains(rewardModel, config) && rewardModel.mode !== 'off' && !trains(policy, config))
-    refuse(
-      'a local judge begins with the weights of a local policy, and there is none',
-      'use rewardModel.provider openai, or --set rewardModel.mode=off',
-    )
-  if (rewardModel.mode === 'off' && learning.reward === 'progress')
-    refuse(
-      "'off' measures no progress, and learning.reward is 'progress': nothing would be learned",
-      'add --set rewardModel.mode=fixed, or --set learning.reward=outcome',
-    )
-}
-
-/** One budget of time: what is inside must end before what is around it, or a late scorer finds a dead worker. */
+/**
+ * Checks the nested deadlines. An inner one must end before the outer one, or a late scorer finds a dead
+ * worker.
+ */
 function checkDeadlines({ run: { deadlines } }: Config, refuse: Refuse): void {
   const order = ['llmCallSeconds', 'stepSeconds', 'rolloutSeconds', 'scoringSeconds'] as const
   for (let i = 1; i < order.length; i++) {
@@ -237,10 +100,10 @@ function checkSeeing(setting: Setting, config: Config, refuse: Refuse): void {
 function checkSense(config: Config, refuse: Refuse): void {
   const { environment, adaptation, learning, rewardModel, evaluation, run, models } = config
   for (const section of ['policy', 'rewardModel'] as const) {
-    const { logprobs, provider } = config[section]
-    if (logprobs === 'sampling' && !trains(config[section], config))
+    const { provider, expert } = config[section]
+    if (expert.logprobs === 'sampling' && !trains(config[section], config))
       refuse(
-        `${section}.logprobs`,
+        `${section}.expert.logprobs`,
         `'sampling' needs a local model: ${provider} tells log-probs of temperature 1`,
         `use model, or ${section}.provider local`,
       )
@@ -291,10 +154,10 @@ function checkSense(config: Config, refuse: Refuse): void {
     )
   for (const [path, range] of [
     ['rewardModel.accuracyRange', rewardModel.accuracyRange],
-    ['learning.policyAccuracyRange', learning.policyAccuracyRange],
+    ['learning.expert.policyAccuracyRange', learning.expert.policyAccuracyRange],
   ] as const)
     if (range !== null && range[0] > range[1]) refuse(path, `[${range}] is upside down`, 'low end first')
-  // What a user's module has is known when it is loaded.
+  // The parts of a user's module are known when it is loaded.
   const wrongs = [
     learning.module === null ? wrongRule(config) : null,
     models.module === null ? wrongProvider(config) : null,
@@ -313,10 +176,10 @@ function checkPublishing(config: Config, name: 'policy' | 'rewardModel', refuse:
       `'${publish.as}' needs servers and a trainer outside`,
       `use ${name}.provider openai and ${name}.trainer external, or publish.as none`,
     )
-  if (publish.keep <= run.maxStaleness)
+  if (publish.expert.keep <= run.maxStaleness)
     refuse(
-      `${name}.publish.keep`,
-      `${publish.keep} is not more than run.maxStaleness (${run.maxStaleness})`,
+      `${name}.publish.expert.keep`,
+      `${publish.expert.keep} is not more than run.maxStaleness (${run.maxStaleness})`,
       'rollouts of an older version still ask for it',
     )
   if (publish.as === 'model' && publish.routes === 'sglang' && run.maxStaleness > 0)

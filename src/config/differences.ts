@@ -1,5 +1,6 @@
-/** What a command says of a run that exists, beside the config that the run has: the run's own is the other side, key by key. */
+/** Differences between the config of an existing run and what a command says, key by key. */
 import { isDeepStrictEqual } from 'node:util'
+import { isRecord } from '../is-record.ts'
 import { withoutCredentials } from '../secrets.ts'
 import { placeModule } from './place-module.ts'
 import { withPresentNames } from './renamed.ts'
@@ -9,14 +10,14 @@ import { type ConfigSources, readSources } from './sources.ts'
 export type Difference = {
   /** E.g. `policy.acting`. */
   readonly key: string
-  /** Where it is said, e.g. `--set policy.acting` or `config/mine.yaml:7`. */
+  /** Origin of the value, e.g. `--set policy.acting` or `config/mine.yaml:7`. */
   readonly origin: string
-  /** As YAML would have it, without passwords; `said` undefined for a key that the run has not. */
+  /** Values as YAML, without passwords. `said` is undefined for a key that the run does not have. */
   readonly said: string
   readonly holds: string
 }
 
-/** The keys that sources say otherwise than a run's config has them, in the order of the sources. */
+/** Returns the keys whose value in the sources differs from the run's config, in the order of the sources. */
 export function differencesFrom(config: Config, sources: ConfigSources): Difference[] {
   const { values, origin } = readSources(sources)
   placeModule(values, sources.file)
@@ -43,8 +44,4 @@ function clean(value: unknown): unknown {
 function shown(value: unknown): string {
   const text = value === undefined ? 'not there' : JSON.stringify(clean(value))
   return text.length <= 80 ? text : `${text.slice(0, 80)}...`
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,4 @@
-/** What a schema finds wrong with a config, as an error that names the source, the key and the nearest right one. */
+/** Turns a schema's complaint into an error that names the source, the key and the nearest right key. */
 import type { z } from 'zod'
 import type { Setting } from '../environments/setting.ts'
 import { RlError } from '../errors.ts'

@@ -2,17 +2,20 @@ import { z } from 'zod'
 import { sectionShape } from '../environments/sections.ts'
 import type { Setting } from '../environments/setting.ts'
 import { registeredSettings } from '../environments/settings.ts'
+import type { Reader } from './schema/readers.ts'
 import { configSchema } from './schema.ts'
 
-/** One key of the configuration as docs and error messages name it. */
+/** One key of the configuration, as docs and error messages name it. */
 export type ConfigKey = {
-  /** From the root, e.g. `['run', 'deadlines', 'stepSeconds']`. */
+  /** Path from the root, e.g. `['run', 'deadlines', 'stepSeconds']`. */
   readonly path: readonly string[]
   readonly description: string
-  /** What may be written, e.g. `number` or `off | fixed`. Null for a section. */
+  /** Allowed values, e.g. `number` or `off | fixed`. Null for a section. */
   readonly values: string | null
   readonly fallback: unknown
-  /** The setting that alone has it; null for keys of every setting. */
+  /** The models that read the key. Null if all do. */
+  readonly readBy: Reader | null
+  /** The only setting that has the key. Null for keys of every setting. */
   readonly setting: string | null
 }
 
@@ -21,6 +24,7 @@ type JsonSchema = {
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly description?: string
   readonly default?: unknown
+  readonly readBy?: Reader
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly JsonSchema[]
   readonly items?: JsonSchema
@@ -28,8 +32,9 @@ type JsonSchema = {
 }
 
 /**
- * Every section and key in the order of the schema; after those of the section `environment` those that settings have of their own.
- * @param setting whose own keys are meant; absent: those of all that are loaded
+ * Returns every section and key in the order of the schema. Keys of settings come after those of the section
+ * `environment`.
+ * @param setting setting whose own keys are meant; if absent, those of all loaded settings
  */
 export function configKeys(setting?: Setting): readonly ConfigKey[] {
   if (setting) return keysOf([setting])
@@ -45,16 +50,28 @@ const known = new Map<string, readonly ConfigKey[]>()
 
 function keysOf(settings: readonly Setting[]): readonly ConfigKey[] {
   const keys: ConfigKey[] = []
-  const visit = (schema: JsonSchema, path: readonly string[], setting: string | null) => {
+  const visit = (schema: JsonSchema, within: Pick<ConfigKey, 'path' | 'setting' | 'readBy'>) => {
     for (const [name, inner] of Object.entries(schema.properties ?? {})) {
-      const key = { path: [...path, name], description: inner.description ?? '', fallback: inner.default }
-      keys.push({ ...key, values: inner.properties ? null : valuesOf(inner), setting })
-      visit(inner, key.path, setting)
+      const key = {
+        path: [...within.path, name],
+        description: inner.description ?? '',
+        values: inner.properties ? null : valuesOf(inner),
+        fallback: inner.default,
+        readBy: inner.readBy ?? within.readBy,
+        setting: within.setting,
+      }
+      keys.push(key)
+      visit(inner, key)
       if (key.path.join() === 'environment') for (const one of settings) own(one)
     }
   }
-  const own = (one: Setting) => visit(jsonOf(z.strictObject(sectionShape(one))), ['environment'], one.name)
-  visit(jsonOf(configSchema), [], null)
+  const own = (one: Setting) =>
+    visit(jsonOf(z.strictObject(sectionShape(one))), {
+      path: ['environment'],
+      setting: one.name,
+      readBy: null,
+    })
+  visit(jsonOf(configSchema), { path: [], setting: null, readBy: null })
   return keys
 }
 

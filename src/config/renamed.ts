@@ -1,52 +1,91 @@
 /** Keys that had another place or name once: config files, variables and logs of then are still read. */
+import { isRecord } from '../is-record.ts'
+import { type ConfigKey, configKeys } from './keys.ts'
 import { configSchema } from './schema.ts'
 
 type Values = Readonly<Record<string, unknown>>
+type Path = readonly string[]
 
-/** Keys of the section `environment` under their former names. */
-const RENAMED: Readonly<Record<string, string>> = { leastGroup: 'minGroupSize' }
+/** Former names of keys. */
+const RENAMED: ReadonlyMap<string, string> = new Map([
+  ['environment.leastGroup', 'environment.minGroupSize'],
+  ['log.keepFreeMegabytes', 'run.expert.keepFreeMegabytes'],
+])
 
 /** Keys of settings that stood in the section `environment` itself. They stand in a section of the setting's name now. */
-const MOVED: Readonly<Record<string, readonly string[]>> = {
-  coding: ['language', 'tests', 'strengthen', 'sandbox'],
-  desktop: ['desktops', 'servers', 'programs', 'grammar'],
-  web: ['browser', 'pages', 'grammar', 'scale'],
-}
+const OF_SETTINGS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['coding', ['language', 'tests', 'strengthen', 'sandbox']],
+  ['desktop', ['desktops', 'servers', 'programs', 'grammar']],
+  ['web', ['browser', 'pages', 'grammar', 'scale']],
+])
+
+/** The map of a section that holds its fine points. Their keys stood in the section itself, and may still be written there. */
+const EXPERT = 'expert'
 
 /**
  * The path of a key as it is called now.
  *
  * @param values by whose `environment.name` a key belongs to a setting
+ * @example presentPath(['run', 'attempts']) // ['run', 'expert', 'attempts']
  */
-export function presentPath(path: readonly string[], values: Values = {}): readonly string[] {
+export function presentPath(path: Path, values: Values = {}): Path {
+  const renamed = RENAMED.get(path.join('.'))
+  return withExpert(renamed === undefined ? inSetting(path, values) : renamed.split('.'))
+}
+
+function inSetting(path: Path, { environment }: Values): Path {
   const [section, key = '', ...rest] = path
   if (section !== 'environment') return path
-  if (Object.hasOwn(RENAMED, key)) return [section, RENAMED[key], ...rest]
-  const name = settingName(values.environment)
-  return MOVED[name]?.includes(key) ? [section, name, key, ...rest] : path
+  const name = settingName(environment)
+  return OF_SETTINGS.get(name)?.includes(key) ? [section, name, key, ...rest] : path
+}
+
+/** The path through the map `expert` of each section that has the next name only there. */
+function withExpert(path: Path): Path {
+  const keys = knownKeys()
+  const found: string[] = []
+  for (const name of path) {
+    const isKey = (...more: readonly string[]) => keys.has([...found, ...more].join('.'))
+    if (!isKey(name) && isKey(EXPERT, name)) found.push(EXPERT)
+    found.push(name)
+  }
+  return found
 }
 
 /** Whether the present path of a key depends on the setting. */
-export function dependsOnSetting([section, key]: readonly string[]): boolean {
-  return section === 'environment' && Object.values(MOVED).some((keys) => keys.includes(key))
+export function dependsOnSetting([section, key]: Path): boolean {
+  return section === 'environment' && [...OF_SETTINGS.values()].some((keys) => keys.includes(key))
 }
 
 /** Former paths that a variable may still name. */
-export function formerPaths(): readonly (readonly string[])[] {
-  const keys = new Set([...Object.keys(RENAMED), ...Object.values(MOVED).flat()])
-  return [...keys].map((key) => ['environment', key])
+export function formerPaths(): readonly Path[] {
+  const environment = new Set([...OF_SETTINGS.values()].flat())
+  return [
+    ...[...RENAMED.keys()].map((name) => name.split('.')),
+    ...[...environment].map((key) => ['environment', key]),
+    ...configKeys()
+      .filter(({ path, values }) => path.includes(EXPERT) && values !== null)
+      .map(({ path }) => path.filter((name) => name !== EXPERT)),
+  ]
 }
 
 /** The values under the present paths of their keys. If a key stands under both, the present one holds. */
 export function withPresentNames(values: unknown): unknown {
-  if (!isRecord(values) || !isRecord(values.environment)) return values
-  let environment: Values = {}
-  for (const [key, value] of Object.entries(values.environment)) {
-    const [, ...path] = presentPath(['environment', key], values)
-    const moved = path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Values
-    environment = path.join('.') === key ? merged(environment, moved) : merged(moved, environment)
+  if (!isRecord(values)) return values
+  const sections = knownKeys()
+  const present: Values[] = []
+  const former: Values[] = []
+  const visit = (value: unknown, path: Path): void => {
+    const now = presentPath(path, values)
+    if (isRecord(value) && Object.keys(value).length > 0 && sections.get(now.join('.'))?.values === null)
+      for (const [key, inner] of Object.entries(value)) visit(inner, [...path, key])
+    else
+      (now.join('.') === path.join('.') ? present : former).push(
+        now.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Values,
+      )
   }
-  return { ...values, environment }
+  for (const [key, value] of Object.entries(values)) visit(value, [key])
+  return [...former, ...present].reduce(merged, {})
 }
 
 /** Two maps as one: maps below them are merged, and of two other values the second holds. */
@@ -59,12 +98,18 @@ function merged(first: Values, second: Values): Values {
   return Object.fromEntries(all)
 }
 
+/** Keys by their path, of all settings that are loaded. */
+function knownKeys(): ReadonlyMap<string, ConfigKey> {
+  const keys = configKeys()
+  const known = tables.get(keys) ?? new Map(keys.map((key) => [key.path.join('.'), key]))
+  tables.set(keys, known)
+  return known
+}
+
+const tables = new WeakMap<readonly ConfigKey[], ReadonlyMap<string, ConfigKey>>()
+
 function settingName(environment: unknown): string {
   const { name, module } = isRecord(environment) ? environment : {}
   if (typeof module === 'string') return ''
   return typeof name === 'string' ? name : configSchema.shape.environment.parse({}).name
-}
-
-function isRecord(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -4,10 +4,15 @@ import { isPreset } from '../models/local/presets.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'
 import type { Config } from './schema.ts'
 
-/** What acts: scripts that write texts or choose, a model of this process, or one that is asked by prompts. */
+/**
+ * Kinds of acting: scripts that write texts or choose, a model of this process, or a model that is asked by
+ * prompts.
+ */
 export type PolicyWorker = 'scripted-writer' | 'scripted-chooser' | 'local' | 'prompted'
 
-/** What judges: steps or whole groups by tests, and by which kind of model; `off` where nothing does. */
+/**
+ * Kinds of judging: of steps, or of whole groups by tests, and by which kind of model. `off`: nothing judges.
+ */
 export type JudgeWorker =
   | 'off'
   | 'local'
@@ -16,7 +21,7 @@ export type JudgeWorker =
   | 'local-test-writer'
   | 'prompted-test-writer'
 
-/** Null where no worker can do what the section says. */
+/** Returns null if no worker can do what the section says. */
 export function policyWorkerOf({ policy, models }: Config, setting: Setting): PolicyWorker | null {
   const { acting, model } = policy
   const provider = MODEL_PROVIDERS.find(policy.provider, models.module)
@@ -29,7 +34,7 @@ export function policyWorkerOf({ policy, models }: Config, setting: Setting): Po
   return provider?.open && acting !== 'choices' ? 'prompted' : null
 }
 
-/** Null where no worker can do what the section says. */
+/** Returns null if no worker can do what the section says. */
 export function judgeWorkerOf({ rewardModel, models }: Config, { judging }: Setting): JudgeWorker | null {
   if (rewardModel.mode === 'off') return 'off'
   const provider = MODEL_PROVIDERS.find(rewardModel.provider, models.module)
@@ -41,13 +46,13 @@ export function judgeWorkerOf({ rewardModel, models }: Config, { judging }: Sett
   return provider?.trains ? 'local' : null
 }
 
-/** How to act instead, for whoever is refused. */
+/** Hint about other ways to act, for a refusal. */
 export const actingHint = (setting: Setting): string =>
   setting.acting?.kind === 'texts'
     ? 'its actions are texts: add --set policy.acting=free'
     : 'add --set policy.acting=numbered, or free; choices are for provider local or simulated'
 
-/** Refuses what its roles would refuse as soon as they are started. A user's providers must have been loaded. */
+/** Refuses what the roles would refuse at their start. A user's providers must have been loaded. */
 export function checkRoles(config: Config, setting: Setting, refuse: Refuse): void {
   // Formulas stand in for all roles.
   if (setting.simulated) return
@@ -60,7 +65,8 @@ function checkPolicy(config: Config, setting: Setting, refuse: Refuse): void {
   const { provider, acting: by, model } = config.policy
   const { name, acting, expert } = setting
   const worker = policyWorkerOf(config, setting)
-  if (worker === null)
+  const isChoice = acting?.kind === 'texts' && by === 'choices'
+  if (worker === null || isChoice)
     refuse(
       'policy.acting',
       `'${by}' is not for provider ${provider} and the setting '${name}'`,

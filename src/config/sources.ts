@@ -1,7 +1,11 @@
-/** Where the values of a config come from, and what an error about one of them names: a line of a file, a variable, a word of `--set`. */
+/**
+ * Sources of a config's values, and the origin that an error names: a line of a file, a variable, a word of
+ * `--set`.
+ */
 import { type Document, isMap, LineCounter, parse, parseDocument } from 'yaml'
 import { settingNames, settingOf } from '../environments/settings.ts'
 import { explain, RlError } from '../errors.ts'
+import { isRecord } from '../is-record.ts'
 import { nearest } from '../nearest.ts'
 import { findFile } from '../package.ts'
 import { readTextSync } from '../text-file.ts'
@@ -10,9 +14,9 @@ import { dependsOnSetting, formerPaths, presentPath, withPresentNames } from './
 import { configSchema } from './schema.ts'
 
 export type ConfigSources = {
-  /** YAML file; without one all keys have their defaults. */
+  /** YAML file. If absent, all keys have their defaults. */
   readonly file?: string
-  /** `a.b=value` words as of `--set`; the value is YAML. They win over all else. */
+  /** Words `a.b=value` in the form of `--set`. The value is YAML. They win over all else. */
   readonly set?: readonly string[]
   /** `RL_RUN_SEED=3` sets `run.seed`. */
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -22,10 +26,10 @@ export type ConfigSources = {
 export type OriginOf = (path: readonly PropertyKey[]) => string
 
 type Values = Record<string, unknown>
-/** Where the value of a path comes from, for error messages. */
+/** Origins of values by path, for error messages. */
 type Origins = Map<string, string>
 
-/** The values of a file, over them those of variables, over them those of words; unchecked. */
+/** Returns the unchecked values: those of a file, over them those of variables, over them those of words. */
 export function readSources({ file, set = [], env = {} }: ConfigSources): {
   readonly values: Values
   readonly origin: OriginOf
@@ -43,7 +47,7 @@ export function changeValues(values: Values, set: readonly string[]): OriginOf {
   return (path) => originOf(path, origins) ?? 'config'
 }
 
-/** A path, the text of its value, and where they come from. */
+/** A path, the text of its value, and its origin. */
 type Assignment = readonly [path: readonly string[], text: string, origin: string]
 
 function wordsOf(set: readonly string[]): readonly Assignment[] {
@@ -117,7 +121,7 @@ function plain(document: Document, file: string): unknown {
   }
 }
 
-/** The `RL_<SECTION>_<KEY>` variables; others that begin with RL_ belong to someone else. */
+/** Reads variables `RL_<SECTION>_<KEY>`. Other variables that begin with RL_ belong to someone else. */
 function* variables(env: NonNullable<ConfigSources['env']>): Generator<Assignment> {
   const paths = [...configKeys().map(({ path }) => path), ...formerPaths()]
   const known = new Map(paths.map((path) => [variableOf(path), path]))
@@ -175,8 +179,4 @@ function originOf(path: readonly PropertyKey[], origins: Origins): string | unde
     if (origin !== undefined) return origin
   }
   return undefined
-}
-
-function isRecord(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

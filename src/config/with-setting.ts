@@ -3,11 +3,15 @@ import type { z } from 'zod'
 import { sectionShape } from '../environments/sections.ts'
 import type { Setting } from '../environments/setting.ts'
 import { settingOf } from '../environments/settings.ts'
-import { configSchema, environmentSection } from './schema.ts'
+import { environmentSection } from './schema/environment.ts'
+import { configSchema } from './schema.ts'
 
 const schemas = new Map<Setting | undefined, typeof configSchema>()
 
-/** The setting that values name which are not checked yet; undefined where it is unknown or its module not loaded. */
+/**
+ * Returns the setting that unchecked values name. Returns undefined if it is unknown or its module is not
+ * loaded.
+ */
 export function settingIn(values: unknown): Setting | undefined {
   const { name, module } = (sectionIn(values) ?? {}) as { readonly name?: unknown; readonly module?: unknown }
   return settingOf({

@@ -1,4 +1,7 @@
-/** Tasks that only agents outside can play: lines of JSON with an id and a goal. The agent says how it went. */
+/**
+ * Tasks that only agents outside can play: lines of JSON with an id and a goal. The agent reports how well it
+ * did.
+ */
 import { z } from 'zod'
 import { explain, RlError } from '../errors.ts'
 import { readTextSync } from '../text-file.ts'
@@ -10,9 +13,9 @@ const lineSchema = z.strictObject({
   id: z.string().min(1).max(256),
   goal: z.string().max(100_000),
   kind: z.string().min(1).max(256).default('task'),
-  /** The split that it belongs to. */
+  /** The split of the task. */
   split: z.string().min(1).default('train'),
-  /** Whatever the agent needs to set the task up. */
+  /** Data that the agent needs to set the task up. */
   recipe: z.record(z.string(), z.unknown()).default({}),
 })
 

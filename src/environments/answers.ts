@@ -1,19 +1,20 @@
-/** How an answer in words names one of the admissible commands. */
+/** Reads the admissible command that an answer in words names. */
 
-/** Behind a command; more are no command's. */
+/** Most punctuation marks after a command. More marks do not belong to one. */
 const MOST_MARKS = 8
 
-/** A command as it was read out of an answer. */
+/** A command that was read out of an answer. */
 export type ParsedAnswer = {
-  /** What to give to the game; where the answer names no admissible command, a fallback. */
+  /** Command for the game. If the answer names no admissible command, it is a fallback. */
   readonly command: string
-  /** Why the answer itself named no command, so that fallbacks are counted and not hidden; null where it did. */
+  /** Reason why the answer named no command, so that fallbacks are counted. Null if it named one. */
   readonly problem: string | null
 }
 
 /**
- * The action of an answer: the first whole number in the last box. As in the reference a missing number means option 0 and one beyond
- * the last means the nearest option; unlike there, `problem` says so.
+ * Returns the action of an answer: the first whole number in the last box. As in the reference, a missing
+ * number means option 0, and a number beyond the last option means the nearest one. Unlike the reference,
+ * `problem` reports both.
  */
 export function parseNumbered(answer: string, admissible: readonly string[]): ParsedAnswer {
   const last = admissible.length - 1
@@ -32,8 +33,8 @@ export function parseNumbered(answer: string, admissible: readonly string[]): Pa
 }
 
 /**
- * The last line of the answer that is an admissible command, with or without marks around it; else the first admissible one, with the
- * problem.
+ * Returns the last line of the answer that is an admissible command, with or without marks around it. If
+ * there is none, returns the first admissible command with the problem.
  */
 export function parsePlain(answer: string, admissible: readonly string[]): ParsedAnswer {
   const known = new Set(admissible)
@@ -47,7 +48,7 @@ export function parsePlain(answer: string, admissible: readonly string[]): Parse
   return { command: admissible[0] ?? '', problem }
 }
 
-/** A line as it is and with ever fewer marks: a quote may be the end of a command, and a mark around it. */
+/** Returns a line as it is and with ever fewer marks. A quote may end a command, or be a mark around it. */
 function readings(line: string): string[] {
   const bare = line.replace(/^[>*`\-\s]+/, '')
   const marks = /[.`*"'\s]*$/.exec(bare.slice(-MOST_MARKS))![0].length

@@ -1,6 +1,6 @@
 /**
- * The small vocabulary in which a local reward model judges: a cause, one word, and the verdict that follows from it. So a
- * judgement costs two tokens, and a complaint says what task adaptation reads.
+ * The small vocabulary of a local reward model. A judgement is a cause, one word, and the verdict that
+ * follows from it. So a judgement costs two tokens, and a complaint tells task adaptation what failed.
  */
 
 export type Label = -1 | 1
@@ -9,22 +9,22 @@ type LabelledStep = {
   readonly action: string
   /** Actions before this one. */
   readonly earlier: readonly string[]
-  /** True progress of the step; below 0 it lost ground. */
+  /** True progress of the step. Below 0 the step lost ground. */
   readonly progress: number
   readonly label: Label
 }
 
-/** Each word must be one word of the vocabulary, and no two are alike. */
+/** Each must be one word of the vocabulary, and no two may be alike. */
 export type Causes = {
-  /** Word to what it says of a good step. */
+  /** Maps a word to its meaning for a good step. */
   readonly praises: Readonly<Record<string, string>>
-  /** Word to what it says of a bad step. */
+  /** Maps a word to its meaning for a bad step. */
   readonly complaints: Readonly<Record<string, string>>
-  /** The word that goes with a label, as far as it can be told: what a reward model is started on. */
+  /** Returns the best word for a labelled step. A reward model is first trained on these words. */
   readonly wordFor: (step: LabelledStep) => string
 }
 
-/** For settings without a vocabulary of their own. */
+/** Vocabulary of settings that have none of their own. */
 export const PLAIN_CAUSES: Causes = {
   praises: { advance: 'brings the task forward' },
   complaints: {
@@ -39,28 +39,28 @@ export const PLAIN_CAUSES: Causes = {
   },
 }
 
-/** The words of verdicts, good first. */
+/** Words of verdicts, good first. */
 export const VERDICT_WORDS = ['good', 'bad'] as const
 
-/** Asks for a judgement. */
+/** Word that asks for a judgement. */
 export const ASK = '?'
 
-/** Praises first. */
+/** Returns all words of a vocabulary, praises first. */
 export function causeWords({ praises, complaints }: Causes): string[] {
   return [...Object.keys(praises), ...Object.keys(complaints)]
 }
 
-/** Words that a tokenizer must hold for judging. */
+/** Returns the words that a tokenizer must hold for judging. */
 export function judgeWords(causes: Causes): string[] {
   return [...causeWords(causes), ...VERDICT_WORDS, ASK]
 }
 
-/** The only verdict that can follow a cause. */
+/** Returns the only verdict that can follow a cause. */
 export function verdictBehind(causes: Causes, word: string): Label {
   return Object.hasOwn(causes.praises, word) ? 1 : -1
 }
 
-/** A critique for people and for task adaptation, e.g. `goes to the wrong place: open cabinet 4`. */
+/** Returns a critique for people and for task adaptation, e.g. `goes to the wrong place: open cabinet 4`. */
 export function critiqueText({ praises, complaints }: Causes, word: string, action: string): string {
   return `${praises[word] ?? complaints[word]}: ${action}`
 }

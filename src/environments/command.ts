@@ -2,25 +2,34 @@ import type { ParseArgsConfig, parseArgs } from 'node:util'
 
 type Options = NonNullable<ParseArgsConfig['options']>
 
-/** What a command is called with: the values of its options and the words beside them. */
+/** Arguments of a command: the values of its options, and the words beside them. */
 type Words<O extends Options = Options> = {
   readonly values: ReturnType<typeof parseArgs<{ options: O; strict: true }>>['values']
   readonly positionals: readonly string[]
 }
 
-/** A command of a setting, `rl <setting> <command>`. What is heavy is imported when it runs. */
+/** A command of a setting, `rl <setting> <command>`. Import heavy modules in `run`, not at the top. */
 export interface SettingCommand<O extends Options = Options> {
-  /** The whole help text; its first line shows how the command is called. */
+  /** The whole help text. Its first line shows how to call the command. */
   readonly help: string
-  /** As `parseArgs` of node:util takes them. */
+  /** Options in the form of `parseArgs` of node:util. */
   readonly options?: O
-  /** Words beside the options are allowed. */
+  /** Allows words beside the options. */
   readonly positionals?: true
   /** Resolves to the exit status. */
   run(words: Words<O>): Promise<number>
 }
 
-/** Infers the types of the values from the options. */
+/**
+ * Returns the command. The types of its values are inferred from its options.
+ *
+ * @example
+ * const count = defineCommand({
+ *   help: 'rl mine count [--split NAME]',
+ *   options: { split: { type: 'string' } },
+ *   run: async ({ values }) => { printLine(String(countTasks(values.split ?? 'train'))); return 0 },
+ * })
+ */
 export function defineCommand<const O extends Options>(command: SettingCommand<O>): SettingCommand {
   return command as SettingCommand
 }

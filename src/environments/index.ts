@@ -1,4 +1,7 @@
-/** `import { defineSetting } from 'rlanything/environments'`: what an environment is, for those who bring their own (docs/environments.md). */
+/**
+ * Types and functions for authors of environments: `import { defineSetting } from 'rlanything/environments'`.
+ * The page docs/environments.md explains them.
+ */
 export type { Config } from '../config/schema.ts'
 export type { ChatMessage, Generation, ToolSpec } from '../models/port.ts'
 export { type Rng, rng, type Seed, seedOf } from '../random.ts'

@@ -3,14 +3,24 @@ import { sectionOf } from './sections.ts'
 import type { Elsewhere, OpenSetting } from './setting.ts'
 import { loadSetting } from './settings.ts'
 
-/** The setting that a config names, with its environment; the caller closes it. `elsewhere`: the executors of the run that it is opened in. */
+/**
+ * Opens the environment of the setting that a config names. The caller closes it.
+ *
+ * @param elsewhere executors of the run, if it is opened in a run that has some
+ * @example
+ * const { environment } = await openSetting(loadConfig({ set: ['environment.name=alfworld'] }))
+ * const tasks = await environment.tasks('train')
+ */
 export async function openSetting(config: Config, elsewhere?: Elsewhere): Promise<OpenSetting> {
   const setting = await loadSetting(config.environment)
   const section = sectionOf(setting, config)
   return { setting, section, environment: await setting.open(config, section, elsewhere) }
 }
 
-/** What else is opened for an environment. Where that fails the environment is closed: its sandboxes, browsers and desktops would keep the process for ever. */
+/**
+ * Opens something else for an environment, and closes the environment if that fails. Otherwise its sandboxes,
+ * browsers and desktops would keep the process alive.
+ */
 export async function orClose<T>({ environment }: OpenSetting, opening: Promise<T>): Promise<T> {
   try {
     return await opening

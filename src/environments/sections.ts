@@ -1,10 +1,10 @@
-/** The keys that a setting has of its own. They stand in a section of its name: `environment.web.grammar`. */
+/** A setting's own keys. They are in a section with its name: `environment.web.grammar`. */
 import { z } from 'zod'
 import type { Config } from '../config/schema.ts'
 import { RlError } from '../errors.ts'
 import type { Setting } from './setting.ts'
 
-/** What a setting adds to the schema of the section `environment`. */
+/** Returns what a setting adds to the schema of the section `environment`. */
 export function sectionShape(setting: Setting): z.ZodRawShape {
   if (!setting.config) return {}
   const section = z.strictObject(setting.config(z)).prefault({}).describe(setting.summary)
@@ -12,7 +12,7 @@ export function sectionShape(setting: Setting): z.ZodRawShape {
 }
 
 /**
- * The values of a setting's own keys, with defaults.
+ * Returns the values of a setting's own keys, with defaults.
  *
  * @throws RlError `config.invalid` if the keys were logged by an older version of the setting
  */

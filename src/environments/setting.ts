@@ -1,6 +1,7 @@
 /**
- * A setting: an environment with all that the loop can do with it. Each environment exports one. What it can do stands in parts,
- * each absent or present as a whole; whoever needs a part asks for it (`partOf`) and never for a name.
+ * A setting: an environment with all that the loop can do with it. Each environment exports one. Its
+ * abilities are parts. Each part is absent or whole. Code that needs a part asks for the part (`partOf`),
+ * never for a setting's name.
  */
 import type { z } from 'zod'
 import type { Config } from '../config/schema.ts'
@@ -14,151 +15,184 @@ import type { Evidence, TestJudging, Texts } from './texts.ts'
 
 export type * from './texts.ts'
 
-/** Told of a key whose value does not fit; never returns. */
+/** Reports a key whose value does not fit. Never returns. */
 export type Refuse = (path: string, message: string, hint: string) => never
 
-/** Functions are methods, so that a setting of a special environment is one of `Environment` as well. */
+/** Functions are methods. So a setting of a special environment is also one of `Environment`. */
 export interface Setting<E extends Environment = Environment, Section = unknown> {
-  /** One word; what tasks, `environment.name` and messages call it. */
+  /** One word. Tasks, `environment.name` and messages use it. */
   readonly name: string
   /** One line for people. */
   readonly summary: string
-  /** Its own keys, each with a default and a description; absent where those of every setting do. `z` is zod. */
+  /**
+   * Returns the setting's own keys, each with a default and a description. Absent if it has none. `z` is zod.
+   */
   config?(zod: typeof z): z.ZodRawShape
   /**
-   * What no key's schema alone can say.
+   * Checks rules that the schema of a single key cannot express.
    *
-   * @param section its own keys, with defaults
+   * @param section the setting's own keys, with defaults
    */
   check?(config: Config, refuse: Refuse, section: Section): void
   /**
-   * @param section its own keys, with defaults
-   * @param elsewhere the run's executors, where the section asks for some (`executing`)
+   * Opens the environment.
+   * @param section the setting's own keys, with defaults
+   * @param elsewhere executors of the run, if the section asks for some (`executing`)
    */
   open(config: Config, section: Section, elsewhere?: Elsewhere): E | Promise<E>
-  /** What runs its tasks here and why that, e.g. a sandbox: told in the plan, by ActorStarted and in `rl status`. It is started. */
+  /**
+   * Starts what runs the tasks on this machine, e.g. a sandbox. Resolves to its name and the reason for the
+   * choice. The plan, ActorStarted and `rl status` show it.
+   */
   runtime?(environment: E): Promise<string>
-  /** How a model acts here. Without it only agents outside do. */
+  /** How a model acts. If absent, only agents outside can play. */
   readonly acting?: Choosing<E> | Texts<E>
-  /** What an episode looks like, for models that see and for who looks on. */
+  /** How an episode looks, for models that see and for people who watch. */
   readonly pictures?: Pictures<E, Section>
   /** How a reward model judges. */
   readonly judging?: StepJudging | TestJudging<E>
-  /** Harder and easier tasks. */
+  /** How harder and easier tasks are made. */
   readonly rewriting?: Rewriting<E>
-  /** What hosts of their own can do for its episodes. */
+  /** Work of its episodes that other hosts can do. */
   readonly executing?: Executing<Section>
-  /** A teacher for the first version of a policy; it knows no more than an agent reads. */
+  /** Returns a teacher for the first version of a policy. It knows no more than an agent can read. */
   expert?(environment: E, first: Turn): Expert
-  /** True progress of each step of an episode (the setting's definition), in order of the actions; null where it cannot tell. */
+  /**
+   * Resolves to the true progress of each step of an episode, in order of the actions. The setting defines
+   * progress. Resolves to null if it cannot tell.
+   */
   progress?(environment: E, task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
-  /** Loads what of a user's own its section names, e.g. what runs programs; resolves to what the log says of it. */
+  /**
+   * Loads the user's own parts that the section names, e.g. a sandbox. Resolves to their entries for the log.
+   */
   userParts?(section: Section): Promise<readonly UserPart[]>
-  /** `rl <name> <command>`, by the command's name: its data sets, its checks. */
+  /** Commands `rl <name> <command>` by their names, e.g. for data sets and checks. */
   readonly commands?: Readonly<Record<string, SettingCommand>>
-  /** What it needs of this machine, for `rl doctor`. */
+  /** Checks what the setting needs of this machine, for `rl doctor`. */
   doctor?(): Promise<Finding>
-  /** Rollouts, verdicts and rewrites are made by formulas (src/actors/simulated): no figure of it is a measurement. */
+  /**
+   * Formulas make rollouts, verdicts and rewrites (src/actors/simulated). No figure of such a run is a
+   * measurement.
+   */
   readonly simulated?: true
-  /** SHA-256 of the file of a setting that is not ours: what was made by another version of it is made anew. */
+  /** SHA-256 of the file of a user's setting. Results of another version of it are made anew. */
   readonly digest?: string
 }
 
-/** Processes of a run that do a part of its episodes' work, e.g. run programs (`--role executor`), and play and judge nothing. */
+/**
+ * Processes of a run that do a part of its episodes' work, e.g. run programs (`--role executor`). They do not
+ * play or judge.
+ */
 export interface Executing<Section = unknown> {
-  /** How many of them the head starts; null where the work is done where the episodes are played. */
+  /**
+   * Returns the number of processes that the head starts. Returns null if the work is done beside the
+   * episodes.
+   */
   processes(section: Section): number | null
-  /** @param kept what the executors of the run have worked out already */
+  /** @param kept results that the run's executors have worked out already */
   open(config: Config, section: Section, kept: Kept): Promise<OpenExecuting>
 }
 
 export type OpenExecuting = {
-  /** What people want to know of it. */
+  /** Description for people. */
   readonly note: string
-  /** Pieces of work at a time. */
+  /** Number of pieces of work at a time. */
   readonly concurrency: number
-  /** Does a piece of work; rejects where this host could not, and then another is asked. */
+  /** Does a piece of work. Rejects if this host could not. Then another host is asked. */
   readonly perform: (work: Uint8Array, signal: AbortSignal) => Promise<Uint8Array>
   readonly counters?: () => Readonly<Record<string, number>>
   readonly close: () => Promise<void>
 }
 
-/** The executors of a run, for those who have work for them. */
+/** The executors of a run, for code that has work for them. */
 export type Elsewhere = {
-  /** Rejects with an RlError where none has done it by a deadline: a fault of the infrastructure. */
+  /**
+   * Rejects with an RlError if no executor has done the work by a deadline. That is a fault of the
+   * infrastructure.
+   */
   readonly perform: (work: Uint8Array, signal?: AbortSignal) => Promise<Uint8Array>
 }
 
-/** Bytes by key (letters and digits), best effort: what was kept may be gone. */
+/** Bytes by key (letters and digits). Kept bytes may be lost. */
 export type Kept = {
   readonly get: (key: string) => Promise<Uint8Array | null>
   readonly set: (key: string, bytes: Uint8Array) => void
 }
 
-/** What `rl doctor` found. */
+/** A finding of `rl doctor`. */
 export type Finding = {
-  /** What was looked at, one word. */
+  /** Name of the check, one word. */
   readonly check: string
-  /** `warn`: works, but less well; `fail`: nothing runs. */
+  /** `warn`: works, but less well. `fail`: nothing runs. */
   readonly result: 'ok' | 'warn' | 'fail'
   readonly detail: string
-  /** What to do. */
+  /** Next step, or null. */
   readonly advice: string | null
 }
 
 /** An action is one of the admissible commands. */
 export interface Choosing<E extends Environment = Environment> {
   readonly kind: 'choices'
-  /** The texts as a small model reads them; absent: as they are. */
+  /** Returns the short texts that a small model reads. If absent, it reads the full texts. */
   view?(environment: E): CompactView
-  /** Every word that a small model meets, frequent ones first; absent or undefined: read off some episodes. */
+  /**
+   * Returns every word that a small model meets, frequent ones first. If absent or undefined, words are taken
+   * from some episodes.
+   */
   words?(environment: E): readonly string[] | undefined
-  /** Prompt files for models behind endpoints; absent: those for any setting. */
+  /** Prompt files for models behind endpoints. If absent, those for any setting are used. */
   readonly prompts?: { readonly numbered: string; readonly free: string }
 }
 
 /** An episode shows a screen. */
 export interface Pictures<E extends Environment = Environment, Section = unknown> {
-  /** What it shows now; of one that is over, before it is settled. */
+  /** Resolves to the current picture. If the episode is over, it must not be settled yet. */
   picture(environment: E, episode: Episode): Promise<Picture>
-  /** How a model that sees acts by places on the screen; null where actions are named in words. */
+  /**
+   * Returns how a model that sees acts by places on the screen. Returns null if actions are named in words.
+   */
   seeing(section: Section): Seeing | null
 }
 
-/** A PNG, width and height in pixels. */
+/** A PNG. Width and height are in pixels. */
 export type Picture = { readonly bytes: Uint8Array; readonly width: number; readonly height: number }
 
-/** A model's answer, as it is, is the action. */
+/** The whole answer of a model is the action. */
 export type Seeing = {
-  /** Prompt file, with placeholders goal, history, frames. */
+  /** Prompt file, with the placeholders goal, history and frames. */
   readonly prompt: string
-  /** Why an answer holds no action, so that such answers are counted; null where it does. It is a step all the same. */
+  /**
+   * Returns the reason why an answer holds no action, so that such answers are counted, or null. It is a step
+   * all the same.
+   */
   readonly invalid: (answer: string) => string | null
-  /** An answer in a line, for the history that later prompts show. */
+  /** Returns an answer on one line, for the history in later prompts. */
   readonly brief: (answer: string) => string
 }
 
-/** Begins an observation where the action could not be done, and why; in line one. */
+/**
+ * An observation begins with this mark if the action could not be done. The reason follows on the same line.
+ */
 export const PROBLEM = '! '
 
-/** Short forms of an episode's texts. Different commands must keep different forms. */
+/** Short forms of an episode's texts. Different commands must have different short forms. */
 export type CompactView = {
   readonly intro: (goal: string, observation: string) => string
   readonly observation: (observation: string) => string
   readonly command: (command: string) => string
 }
 
-/** Each step has verdicts of its own. */
+/** Each step has its own verdicts. */
 export type StepJudging = {
   readonly by: 'steps'
-  /** For local judges. */
+  /** Vocabulary of local judges. */
   readonly causes: Causes
-  /** Prompt file for judges behind endpoints; absent: the one for any setting. */
+  /** Prompt file for judges behind endpoints. If absent, the one for any setting is used. */
   readonly prompt?: string
 }
 
 export interface Rewriting<E extends Environment = Environment> {
-  /** A changed task by the setting's own rules; proven valid. */
+  /** Returns a changed task by the setting's own rules, proven valid. */
   rewrite(environment: E, request: RewriteRequest): Promise<Rewrite>
   /** Whether the task can be solved and is not solved at its start. */
   validate(environment: E, task: Task): Promise<Validation>
@@ -167,15 +201,19 @@ export interface Rewriting<E extends Environment = Environment> {
 
 /** Rewriting by a language model. */
 export interface LanguageRewriting<E extends Environment = Environment> {
-  /** `failure`: sums up one failed rollout; null where the judge's complaints do. */
+  /**
+   * `failure` is the prompt that sums up one failed rollout. If it is null, the judge's complaints are used.
+   */
   readonly prompts: { readonly rewrite: string; readonly failure: string | null }
-  /** What the model is to know, by the placeholders of the prompt. `evidence` where judging goes by tests. */
+  /** Returns the values of the prompt's placeholders. `evidence` is given if judging goes by tests. */
   brief(
     environment: E,
     request: RewriteRequest,
     evidence: Evidence | null,
   ): Promise<Readonly<Record<string, string>>>
-  /** The task that an answer names, proven as one of `rewrite` is, or why it is refused. */
+  /**
+   * Resolves to the task that an answer names, proven like one of `rewrite`, or to the reason for a refusal.
+   */
   read(environment: E, request: RewriteRequest, answer: string): Promise<Rewrite>
 }
 
@@ -189,16 +227,24 @@ export type Expert = {
 export type OpenSetting<E extends Environment = Environment> = {
   readonly setting: Setting<E>
   readonly environment: E
-  /** The setting's own keys that it was opened with. */
+  /** The setting's own keys with which it was opened. */
   readonly section?: Readonly<Record<string, unknown>>
 }
 
-/** What tells apart things that were made with a setting; nothing for ours, whose versions are told otherwise. */
+/**
+ * Returns what identifies a setting in stored results. It is empty for our own settings: their versions are
+ * known otherwise.
+ */
 export function identityOf({ setting, section }: OpenSetting): object {
   return setting.digest === undefined ? {} : { setting: { digest: setting.digest, section } }
 }
 
-/** Says what types cannot infer by themselves: the environment that the parts get, and the section that `open` gets. */
+/**
+ * Returns the setting. It gives types that cannot be inferred: the parts' environment, and the section of
+ * `open`.
+ *
+ * @example export const setting = defineSetting({ name: 'nim', summary: 'take the last match', open: () => nim() })
+ */
 export function defineSetting<E extends Environment, Shape extends z.ZodRawShape = Record<never, never>>(
   setting: Setting<E, z.output<z.ZodObject<Shape>>> & { config?(zod: typeof z): Shape },
 ): Setting<E, z.output<z.ZodObject<Shape>>> {
@@ -207,7 +253,11 @@ export function defineSetting<E extends Environment, Shape extends z.ZodRawShape
 
 type Part = 'acting' | 'pictures' | 'judging' | 'rewriting' | 'executing' | 'expert' | 'progress'
 
-/** A part of a setting, for one who cannot do without it. Error: `setting.lacks`. */
+/**
+ * Returns a part of a setting.
+ *
+ * @throws RlError `setting.lacks` if the setting does not have it
+ */
 export function partOf<P extends Part>(setting: Setting, part: P, neededBy: string): NonNullable<Setting[P]> {
   const found = setting[part]
   if (found) return found

@@ -1,6 +1,7 @@
 /**
- * The settings that a process knows by name. Those of this package are known at once. A package that is listed is loaded if a config
- * names its setting, and a module if `environment.module` names it. All of them have the same rights.
+ * The settings that a process knows by name. Our own settings are known at once. A listed package is loaded
+ * if a config names its setting. A module is loaded if `environment.module` names it. All settings have the
+ * same rights.
  */
 import { RlError } from '../errors.ts'
 import { addCode } from '../package.ts'
@@ -16,7 +17,7 @@ import { userSetting } from './user-setting.ts'
 export type SettingPackage = {
   /** Name of the setting. */
   readonly name: string
-  /** What npm installs. Its main entry exports `setting`. */
+  /** The npm package. Its main entry exports `setting`. */
   readonly package: string
   readonly load: () => Promise<Readonly<Record<string, unknown>>>
   /** Address of its main module. Throws if the package is not installed. */
@@ -25,12 +26,12 @@ export type SettingPackage = {
 
 const registered = new Map<string, Setting>()
 const packages = new Map<string, SettingPackage>()
-/** Settings of modules that this process has loaded, by what the config calls the module. */
+/** Settings of loaded modules, by the module's name in the config. */
 const loaded = new Map<string, Setting>()
 
 for (const setting of [alfworld, agents, simulated]) registerSetting(setting)
 
-/** What a config says of its setting. */
+/** The part of a config that names its setting. */
 export type SettingName = { readonly name: string; readonly module: string | null }
 
 /**
@@ -128,7 +129,7 @@ async function fromPackage(name: string): Promise<Setting> {
   return registered.get(name)!
 }
 
-/** Whether the package itself is not there. If the package lacks a part of its own, that is another error. */
+/** Whether the package itself is missing. If only a dependency of the package is missing, returns false. */
 function isMissing(error: unknown, name: string): boolean {
   const { code, message } = error as NodeJS.ErrnoException
   return code === 'ERR_MODULE_NOT_FOUND' && message.includes(`'${name}'`)

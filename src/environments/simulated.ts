@@ -1,4 +1,7 @@
-/** A setting without episodes: formulas stand in for environment and models, to test the loop and to size a run. */
+/**
+ * A setting without episodes. Formulas stand in for environment and models, to test the loop and to size a
+ * run.
+ */
 import { RlError } from '../errors.ts'
 import { defineSetting } from './setting.ts'
 

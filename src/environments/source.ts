@@ -1,10 +1,14 @@
-/** What every setting is told of its tasks by the config's section `environment`. */
+/** Numbers of tasks that the config's section `environment` asks for. */
 import type { Config } from '../config/schema.ts'
 
-/** Tasks of an evaluation split where the config wants all that there are: generated ones have no end. */
+/** Number of tasks of an evaluation split if the config wants all. Generators can make any number. */
 const GENERATED_EVALUATION_TASKS = 256
 
-/** How many tasks a generator makes. */
+/**
+ * Returns the number of tasks that a generator makes for each split.
+ *
+ * @example const { train } = generatedCounts(config) // 1000 if environment.tasks is null
+ */
 export function generatedCounts({ environment, evaluation }: Pick<Config, 'environment' | 'evaluation'>): {
   readonly train: number
   readonly 'in-domain': number
@@ -14,7 +18,11 @@ export function generatedCounts({ environment, evaluation }: Pick<Config, 'envir
   return { train: environment.tasks ?? 1000, 'in-domain': evaluated, ood: evaluated }
 }
 
-/** Most tasks by the environment's split names; a split that is not named here has all that there are. */
+/**
+ * Returns the most tasks by the environment's split names. A split that is not in the result has no limit.
+ *
+ * @example const limit = folderCounts(config)['valid_seen'] ?? Number.POSITIVE_INFINITY
+ */
 export function folderCounts({
   environment,
   evaluation,

@@ -1,4 +1,7 @@
-/** Calls of tools in a model's text, in the form of Hermes: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`. */
+/**
+ * Calls of tools in a model's text, in the form of Hermes: `<tool_call>{"name": ..., "arguments":
+ * {...}}</tool_call>`.
+ */
 
 import { cutAtTags } from '../tagged.ts'
 
@@ -8,10 +11,14 @@ export type ReadCall =
   | { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> }
   | { readonly unreadable: string }
 
-/** Between the results of several calls of one turn. */
+/** Separates the results of several calls of one turn. */
 export const BETWEEN_RESULTS = '\n\n'
 
-/** In the order in which they stand. Arguments may be an object, or its JSON as a text. */
+/**
+ * Returns the calls of a text in their order. Arguments may be an object, or an object as JSON text.
+ *
+ * @example readCalls('<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>') // [{ name: 'add', arguments: { a: 1 } }]
+ */
 export function readCalls(text: string): ReadCall[] {
   return cutAtTags(text, TAG).bodies.map((written) => {
     const body = written.trim()
@@ -22,11 +29,20 @@ export function readCalls(text: string): ReadCall[] {
   })
 }
 
-/** What is left of a text without its calls. */
+/**
+ * Returns a text without its calls.
+ *
+ * @example withoutCalls('I add. <tool_call>{"name": "add"}</tool_call>') // 'I add.'
+ */
 export function withoutCalls(text: string): string {
   return cutAtTags(text, TAG).between.join('').trim()
 }
 
+/**
+ * Returns a call as a model would write it.
+ *
+ * @example writeCall('add', { a: 1 }) // '<tool_call>{"name":"add","arguments":{"a":1}}</tool_call>'
+ */
 export function writeCall(name: string, values: unknown): string {
   return `<tool_call>${JSON.stringify({ name, arguments: values })}</tool_call>`
 }

@@ -1,16 +1,16 @@
-/** What a user's environment may give: shapes of tasks, turns and all else, and how large each may be. */
+/** Checks of a user's environment: shapes of tasks, turns and other values, and their largest sizes. */
 import { z } from 'zod'
 import { type Check, shape } from '../user-code.ts'
 
-/** Characters. What is longer holds the tokenizer for seconds a step, and no model reads it. */
+/** Most characters. A longer text holds the tokenizer for seconds a step, and no model reads it. */
 const MOST_OBSERVATION = 200_000
 const MOST_GOAL = 100_000
 const MOST_ACTION = 20_000
 const MOST_RECIPE = 1_000_000
-/** Admissible actions of a turn, and their characters in all. */
+/** Most admissible actions of a turn, and most characters of all of them. */
 const MOST_ACTIONS = 10_000
 const MOST_ACTION_CHARACTERS = 1_000_000
-/** Tasks of a split. */
+/** Most tasks of a split. */
 const MOST_TASKS = 1_000_000
 
 export const fn = z.custom((value) => typeof value === 'function', 'expected a function')
@@ -58,7 +58,10 @@ const episodeSchema = z.looseObject({
 
 const parsedEpisode = shape(episodeSchema)
 
-/** An episode with its turn. @param listed who acts chooses from the list, so there must be something on it */
+/**
+ * Checks an episode with its turn. @param listed whether actions are chosen from a list, which must not be
+ * empty
+ */
 export function episodeCheck(listed: boolean): Check {
   return (value) => {
     const wrong = parsedEpisode(value)
@@ -98,7 +101,7 @@ export const outcomeSchema = z.number().min(0).max(1)
 
 const taskCheck = shape(taskSchema)
 
-/** The tasks of a split, each whole and with an id of its own. @param name of the setting */
+/** Checks the tasks of a split. Each must be whole and have its own id. @param name name of the setting */
 export function tasksCheck(name: string): Check {
   return (value) => {
     if (!Array.isArray(value)) return `: expected a list of tasks, and got ${kindOf(value)}`
@@ -120,7 +123,7 @@ export function tasksCheck(name: string): Check {
 
 type Wrong = { readonly path: readonly PropertyKey[]; readonly message: string }
 
-/** What JSON has not, and where it stands: a log would lose it, or change it. */
+/** Finds a value that JSON does not have, and its path. A log would lose or change it. */
 function notJson(value: unknown, path: readonly PropertyKey[], above: Set<object>): Wrong | null {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return null
   if (typeof value === 'number')
@@ -150,7 +153,7 @@ function tooLarge(value: unknown): Wrong | null {
   return { path: [], message: `${length} characters of JSON, and at most ${MOST_RECIPE} are taken` }
 }
 
-/** What people call a value, e.g. `a Date`. */
+/** Returns the word for a kind of value, e.g. `a Date`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (typeof value !== 'object') return `a ${typeof value}`

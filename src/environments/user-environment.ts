@@ -1,4 +1,7 @@
-/** A user's environment as the loop plays it: each call has a limit, and what it gives is checked and named. */
+/**
+ * Wraps a user's environment for the loop. Each call has a limit, and its result is checked. An error names
+ * the call.
+ */
 import type { Config } from '../config/schema.ts'
 import {
   brief,
@@ -14,43 +17,46 @@ import {
 import type { Environment, Episode, Task } from './port.ts'
 import { episodeCheck, outcomeSchema, tasksCheck } from './user-checks.ts'
 
-/** A user's module, as it is named. */
+/** A user's module, named for messages. */
 export type Theirs = { readonly file: string }
 
 const HINT =
   'docs/environments.md says what an environment gives; testEnvironment of rlanything/testing tries all of it'
 
-/** A call of a part of the setting, e.g. `progress()`. */
+/** Describes a call of a part of the setting, e.g. `progress()`. */
 export function callOf({ file }: Theirs, part: string, about: readonly string[] = []): UserCall {
   return { file, part, about, code: 'setting.broken', hint: HINT }
 }
 
-/** How long a step, and any other question about an episode or a task, may take. */
+/** Time limit of a step, and of any other question about one episode or task. */
 function stepLimit({ run }: Config): CallLimit {
   return { ms: run.deadlines.stepSeconds * 1000, key: 'run.deadlines.stepSeconds' }
 }
 
-/** How long a question may take that is about all rollouts of a task. */
+/** Time limit of a question about all rollouts of a task. */
 function rolloutLimit({ run }: Config): CallLimit {
   return { ms: run.deadlines.rolloutSeconds * 1000, key: 'run.deadlines.rolloutSeconds' }
 }
 
-/** How long all the tasks, and the environment itself, may take. */
+/** Time limit of loading all tasks, and of opening the environment. */
 export function loadLimit({ run }: Config): CallLimit {
-  return { ms: run.deadlines.loadTasksSeconds * 1000, key: 'run.deadlines.loadTasksSeconds' }
+  return { ms: run.deadlines.expert.loadTasksSeconds * 1000, key: 'run.deadlines.expert.loadTasksSeconds' }
 }
 
-/** By the checked episode, what the environment itself gave. */
+/** Maps a checked episode to the episode of the user's environment. */
 const own = new WeakMap<Episode, Episode>()
 
-/** The episode as its environment made it: parts of the setting are asked about that. */
+/** Returns the episode that the user's environment made. Parts of the setting get this episode. */
 export const ownEpisode = (episode: Episode): Episode => own.get(episode) ?? episode
 
 type Limits = { readonly step: CallLimit; readonly long: CallLimit }
 
 const limits = new WeakMap<object, Limits>()
 
-/** How long a part that is asked with this environment may take; null where it was opened elsewhere. */
+/**
+ * Returns the time limit of a part that is asked with this environment. Returns null if the environment is
+ * not known here.
+ */
 export function limitOf(environment: unknown, isLong = false): CallLimit | null {
   const known = typeof environment === 'object' && environment !== null ? limits.get(environment) : undefined
   return known ? known[isLong ? 'long' : 'step'] : null
@@ -62,16 +68,16 @@ const outcomeCheck = shape(outcomeSchema)
 
 export type Checking = {
   readonly theirs: Theirs
-  /** Of the setting: tasks say it too. */
+  /** Name of the setting, which its tasks must carry. */
   readonly name: string
-  /** Who acts is given a list of what may be done. */
+  /** Whether actions are chosen from a list. */
   readonly listed: boolean
   readonly config: Config
 }
 
 /**
- * The environment itself, but for what it gives of tasks and episodes: parts of the setting get what they know. It is asked by its own
- * name, and nothing inherits from it: private fields of a class are there for its own objects alone.
+ * Returns the environment with checked tasks and episodes. All its other properties stay: parts of the
+ * setting use them. Methods are called on the environment itself, because only it has its private fields.
  */
 export function checkedEnvironment(
   environment: Environment,
@@ -80,7 +86,7 @@ export function checkedEnvironment(
   const [limit, loading] = [stepLimit(config), loadLimit(config)]
   const isEpisode = episodeCheck(listed)
 
-  /** @param left steps that it may still take: nobody could end one that goes on for ever */
+  /** @param left number of steps that the episode may still take. An endless episode would never return. */
   const bounded =
     (left: number): Check =>
     (value) =>
@@ -89,7 +95,7 @@ export function checkedEnvironment(
         ? null
         : '.turn.done: goes on after as many steps as maxSteps says')
 
-  /** @param number of steps that were taken */
+  /** @param number number of steps taken so far */
   function checked(episode: Episode, task: Task, number: number, left: number): Episode {
     const { turn, steps } = episode
     const one: Episode = {
@@ -121,7 +127,7 @@ export function checkedEnvironment(
         tasksCheck(name),
       ),
     async reset(task, options) {
-      // One without any step to take may be asked for what is there at its start.
+      // If no step is left, the first turn is still checked like one before the last step.
       const left = Math.max(1, options.maxSteps)
       const call = callOf(theirs, 'reset()', [aboutTask(task)])
       const first = await callWithin(call, limit, () => environment.reset(task, options), bounded(left))

@@ -1,4 +1,7 @@
-/** The parts of a user's setting as the loop asks them: each call has a limit, is named where it fails, and is checked. */
+/**
+ * Wraps the parts of a user's setting for the loop. Each call has a limit, and its result is checked. An
+ * error names the part.
+ */
 import { z } from 'zod'
 import { brief, type Check, callEither, callNow, callWithin, shape } from '../user-code.ts'
 import { flattened } from '../user-module.ts'
@@ -8,14 +11,14 @@ import type { CompactView, Refuse, Seeing, Setting } from './setting.ts'
 import { fn, kindOf, numbers, taskSchema, text } from './user-checks.ts'
 import { aboutTask, callOf, limitOf, ownEpisode, type Theirs } from './user-environment.ts'
 
-/** A function of the user's, whatever it takes. */
+/** A function of the user's, with any parameters. */
 type Question = (...given: never[]) => unknown
 
 type Asked = {
-  /** Its value must be there at once; a promise makes no sense. Default: it may be waited for. */
+  /** The value must be there at once: a promise is refused. By default the value may come later. */
   readonly atOnce?: true
   readonly check?: Check
-  /** It does the work of many steps. */
+  /** The call does the work of many steps, and has the longer limit. */
   readonly isLong?: true
 }
 
@@ -68,7 +71,7 @@ const keys: Check = (value) => {
   return null
 }
 
-/** What a call is asked about: the tasks and episodes among what it is given. */
+/** Names the tasks and episodes among the arguments of a call. */
 function about(given: readonly unknown[]): string[] {
   return given.flatMap((one) => {
     const { task, id, recipe, steps } = Object(one) as Partial<Task & Episode>
@@ -78,9 +81,9 @@ function about(given: readonly unknown[]): string[] {
   })
 }
 
-/** All of a setting's parts but `open`, guarded. */
+/** Returns all of a setting's parts but `open`, guarded. */
 export function guardedParts(setting: Setting, theirs: Theirs): Partial<Setting> {
-  /** A function of an object of the user's, called as it was. */
+  /** Guards a function of a user's object. It is called on the same object. */
   function ask<F extends Question>(asked: F, part: string, { atOnce, check, isLong }: Asked = {}): F {
     const put = asked as unknown as (...given: readonly unknown[]) => unknown
     const guarded = (...given: readonly unknown[]) => {
@@ -324,7 +327,7 @@ function runsCheck(actions: number, tests: number): Check {
   }
 }
 
-/** What it refuses is its answer; whatever else it throws is a fault. */
+/** A refusal is the answer of the check. Any other error is a fault of the user's code. */
 function guardedCheck(setting: Setting, theirs: Theirs): NonNullable<Setting['check']> {
   return (config, refuse, section) => {
     let refused: unknown

@@ -1,6 +1,6 @@
 /**
- * A setting of somebody else's, checked where it meets the rest: when its module is loaded, and whatever its environment gives
- * when it is played. A mistake names the file and the field, e.g. `mine.ts: tasks('train')[3].goal: expected string`.
+ * A user's setting, checked when its module is loaded and whenever its environment gives a value. A mistake
+ * names the file and the field, e.g. `mine.ts: tasks('train')[3].goal: expected string`.
  */
 import { z } from 'zod'
 import { callWithin, nonsense, shape } from '../user-code.ts'
@@ -14,7 +14,7 @@ import { guardedParts } from './user-setting-parts.ts'
 const NAME = /^[a-z][a-z0-9-]*$/
 const NAME_HINT = 'expected small letters, digits and -'
 
-/** What can be seen of a setting without calling it. */
+/** The properties of a setting that can be checked without a call. */
 const settingSchema = z.strictObject({
   name: z.string().regex(NAME, NAME_HINT),
   summary: z.string(),
@@ -110,7 +110,12 @@ const environmentCheck = shape(
   z.looseObject({ tasks: fn, reset: fn, settle: fn.optional(), close: fn.optional() }),
 )
 
-/** @param found what the module `file` exports as `setting`. Error: `setting.broken`. */
+/**
+ * Returns a user's setting with checks around it.
+ *
+ * @param found export `setting` of the module `file`
+ * @throws RlError `setting.broken`
+ */
 export function userSetting(found: unknown, file: string, digest?: string): Setting {
   const theirs = { file }
   const wrong = shape(settingSchema)(found)
@@ -125,7 +130,7 @@ export function userSetting(found: unknown, file: string, digest?: string): Sett
       opening,
       environmentCheck,
     )
-    // Whoever acts by places on a screen needs no list.
+    // An agent that acts by places on a screen needs no list.
     const listed = setting.acting?.kind === 'choices' && !setting.pictures?.seeing(section)
     return checkedEnvironment(environment, { theirs, name: setting.name, listed, config })
   }
@@ -134,7 +139,10 @@ export function userSetting(found: unknown, file: string, digest?: string): Sett
 
 const taskCheck = shape(taskSchema)
 
-/** A rewritten task must be as those of a split. @throws RlError `setting.broken` */
+/**
+ * Checks a rewritten task by the rules for tasks of a split.
+ * @throws RlError `setting.broken`
+ */
 export function checkTask(task: Task, where: string): void {
   const wrong = taskCheck(task)
   if (wrong !== null) throw nonsense(callOf({ file: where }, 'task'), wrong)

@@ -1,6 +1,6 @@
 /**
- * Whether a run's acceptances were more than luck: parent and candidate are played again, many times each, by the policy
- * version that measured them in the run, and the published rule is asked again.
+ * Tells whether a run's acceptances were more than luck. Parent and candidate are played again, many times
+ * each, by the policy version that measured them in the run. Then the published rule is applied again.
  */
 import { dirname, join } from 'node:path'
 import { openLocalActor } from '../actors/policy/local-acting.ts'
@@ -32,13 +32,13 @@ export type Remeasured = {
 }
 
 export type RemeasureOptions = {
-  /** Of each task. */
+  /** Number of rollouts of each task. */
   readonly rollouts: number
   readonly signal: AbortSignal
   readonly onEnd?: (ended: number, of: number) => void
 }
 
-/** How many acceptances hold, of all and of those for which there was evidence. */
+/** Counts the acceptances that hold: of all, and of those that had evidence. */
 export function sumsOf(measured: readonly Remeasured[], rollouts: number) {
   const evident = measured.filter((one) => one.evident)
   return {
@@ -56,7 +56,10 @@ type Accepted = EventData<'TaskAccepted'> & {
   readonly parentVersion: number
 }
 
-/** Every acceptance of a run whose policy is a local model. Errors: `eval.no-checkpoint`. */
+/**
+ * Measures every acceptance of a run again. Its policy must be a local model.
+ * @throws RlError `eval.no-checkpoint`
+ */
 export async function remeasure(log: LogReader, options: RemeasureOptions): Promise<Remeasured[]> {
   const config = loggedConfig(startsOf(log).last.data.config)
   const { accepted, tasks } = readAcceptances(log)
@@ -90,7 +93,8 @@ export async function remeasure(log: LogReader, options: RemeasureOptions): Prom
 }
 
 function ruleOf({ adaptation }: Config): AcceptanceOptions {
-  const { low, high, rule, evidence, confidence, prior } = adaptation
+  const { low, high, rule, evidence } = adaptation
+  const { confidence, prior } = adaptation.expert
   return { low, high, strict: rule === 'strict', evidence, confidence, prior }
 }
 
@@ -121,7 +125,7 @@ function readAcceptances(log: LogReader): {
   return { accepted, tasks }
 }
 
-/** One tally each, in order; every version is loaded once. */
+/** Resolves to one tally for each, in order. Every version is loaded once. */
 async function playVersions(
   log: LogReader,
   config: Config,
@@ -167,7 +171,7 @@ async function playVersions(
   return tallies
 }
 
-/** As a training rollout, with seeds that the run has not used. */
+/** Returns the request of a training rollout, with a seed that the run has not used. */
 function requestFor(
   task: Task,
   { index, rollout, version }: { readonly index: number; readonly rollout: number; readonly version: number },
@@ -190,7 +194,10 @@ function requestFor(
   }
 }
 
-/** The folder with the weights of a policy version: its own, or where weights did not change that of an earlier one. */
+/**
+ * Returns the folder with the weights of a policy version. If its weights did not change, it is that of an
+ * earlier version.
+ */
 export function policyFolder(log: LogReader, version: number | 'last'): string {
   let found: { readonly run: string; readonly path: string } | null = null
   for (const { run, data } of log.events({ types: ['PolicyUpdated'] }))

@@ -1,4 +1,7 @@
-/** Evaluating a model folder on a split, as the loop does: same tasks, seeds and step limits, so that equal models get equal figures. */
+/**
+ * Evaluates a model folder on a split, as the loop does. Tasks, seeds and step limits are the same, so equal
+ * models get equal figures.
+ */
 import { startMeasurements } from '../actors/environment/evaluation.ts'
 import { loadTasks } from '../actors/environment/load-tasks.ts'
 import { openLocalActor } from '../actors/policy/local-acting.ts'
@@ -14,7 +17,7 @@ export type EvaluateOptions = {
   readonly model: string
   /** The run's name of the split, as in `evaluation.splits`. */
   readonly split: string
-  /** Its `evaluation` and `environment` say what is played; its seed draws. */
+  /** Its `evaluation` and `environment` say what to play. Its seed is used for draws. */
   readonly config: Config
   readonly signal: AbortSignal
   readonly onEnd?: (ended: number, of: number) => void

@@ -1,4 +1,7 @@
-/** What evaluation rollouts amount to: success with its interval, and k answers to the same task. The unit of n is said. */
+/**
+ * Figures of evaluation rollouts: success with its interval, and k answers to the same task. Each says its
+ * unit of n.
+ */
 import { type Estimate, meanBootstrap, wilson } from '../learning/interval.ts'
 import { stableMean } from '../learning/moments.ts'
 import { lastBox } from '../learning/parse-score.ts'
@@ -8,26 +11,32 @@ import type { Trajectory } from './play.ts'
 
 export type EvaluationFigures = {
   readonly tasks: number
-  /** Rollouts with an outcome, and those lost to faults. */
+  /** Number of rollouts with an outcome, and of those lost to faults. */
   readonly rollouts: number
   readonly failed: number
-  /** Over rollouts (Wilson) with one a task, else over tasks (bootstrap). */
+  /** Over rollouts (Wilson) if there is one a task, else over tasks (bootstrap). */
   readonly success: Estimate & { readonly unit: 'rollouts' | 'tasks' }
   /** Means a rollout. */
   readonly steps: number
   readonly tokens: { readonly prompt: number; readonly cached: number; readonly generated: number }
   /** Steps whose answer could not be read. */
   readonly invalid: number
-  /** Of tasks that have k outcomes; k up to the rollouts a task. Empty with one rollout a task. */
+  /**
+   * For tasks that have k outcomes, with k up to the number of rollouts a task. Empty if a task has one
+   * rollout.
+   */
   readonly passAtK: readonly { readonly k: number; readonly value: number; readonly n: number }[]
   /** Mean over tasks of the share of successes. */
   readonly averageAtK: number
-  /** Share of the tasks whose most frequent answer is right, where answers stand in a box; null where none does. */
+  /**
+   * Share of the tasks whose most frequent answer is right, if answers are in a box. Null if no rollout has
+   * one.
+   */
   readonly majorityAtK: number | null
   readonly kinds: readonly { readonly kind: string; readonly successes: number; readonly n: number }[]
 }
 
-/** @param played one entry a rollout: its task and the trajectory, null where it was lost */
+/** @param played one entry a rollout: its task and its trajectory, or null if it was lost */
 export function evaluationFigures(
   played: readonly { readonly task: string; readonly kind: string; readonly trajectory: Trajectory | null }[],
   seed: Seed,
@@ -86,7 +95,7 @@ function passOver(answers: readonly (readonly boolean[])[], k: number) {
   return { k, value: stableMean(values), n: enough.length }
 }
 
-/** A rollout without a box has no answer, and counts for none. */
+/** A rollout without a box has no answer, and does not count. */
 function majorityOver(
   tasks: readonly (readonly { readonly trajectory: Trajectory; readonly success: boolean }[])[],
 ): number | null {

@@ -1,4 +1,4 @@
-/** Rollouts of a local model without a run: the same player, prompts and seeds as in the loop, in this process. */
+/** Rollouts of a local model without a run: the player, prompts and seeds of the loop, in this process. */
 
 import { actWith, type LocalActor } from '../actors/policy/local-acting.ts'
 import { samplingOf } from '../actors/policy/sampling.ts'
@@ -12,7 +12,7 @@ type Request = EventData<'RolloutRequested'>
 export type Trajectory = EventData<'TrajectoryCompleted'>
 export type Wanted = { readonly request: Request; readonly task: Task }
 
-/** Episodes side by side; more wait. */
+/** Number of episodes that are played side by side. */
 const LIVE = 256
 
 export type PlayOptions = {
@@ -24,7 +24,10 @@ export type PlayOptions = {
   readonly onEnd?: (ended: number) => void
 }
 
-/** One trajectory each, in order; null where the environment failed. Throws what the signal was aborted with. */
+/**
+ * Resolves to one trajectory each, in order, or null if the environment failed. Rejects with the signal's
+ * reason if aborted.
+ */
 export async function playAlone(
   wanted: readonly Wanted[],
   { config, environment, actor, signal, onEnd }: PlayOptions,

@@ -7,10 +7,10 @@ import { RlError } from '../errors.ts'
 import type { Platform } from '../platform/platform.ts'
 import type { Bus, BusAddress, BusMessage } from './bus.ts'
 import type { EventType, LoggedEvent } from './catalogue.ts'
-import { unpackFast } from './fast-unpack.ts'
+import { createLiveBuffer } from './live-buffer.ts'
+import { createLiveCheck } from './live-check.ts'
 import { connectLog, isTransient } from './log-client.ts'
 import { parseRequest } from './log-protocol.ts'
-import type { RawEvent } from './log-reader.ts'
 import type { Bounds } from './msgpack.ts'
 import { connectBus } from './nats/connect.ts'
 import { EPOCH_HEADER, POSITION_HEADER, subjectsOf } from './subjects.ts'
@@ -46,11 +46,6 @@ export type Subscription = {
   readonly stop: () => Promise<void>
 }
 
-type Live = RawEvent & { readonly type: string }
-
-/** Most live events that wait for a slow handler. Beyond these limits they are dropped and read from the log later. */
-const LIVE_EVENTS = 20_000
-const LIVE_BYTES = 64 * 1024 * 1024
 const PAGE = 1_000
 
 const SAID_BOUNDS: Bounds = { bytes: 1024, values: 32 }
@@ -97,32 +92,23 @@ export async function subscribeBatches<T extends EventType = EventType>(
       hint: 'positions begin at 1',
     })
   const subjects = subjectsOf(run)
-  const wanted: ReadonlySet<string> | null = types ? new Set(types) : null
   const bus = 'bus' in options ? options.bus : await connectBus({ ...options, name: 'rlanything-subscriber' })
   const log = connectLog({ bus, run, actor: 'subscriber', platform })
+  const live = createLiveBuffer()
+  const inOrder = createLiveCheck<T>(log, bus, types ? new Set(types) : null)
 
   let next = from
   let behind = true
   let seen = options.seen ?? null
   let caughtUp = false
   let stopped = false
-  let live: Live[] = []
-  let liveBytes = 0
   let wake: () => void = () => {}
 
   function receive(message: BusMessage): void {
     const position = Number(message.header(POSITION_HEADER))
     if (!Number.isSafeInteger(position) || !isOfEpoch(message) || position < next) return
-    if (live.length >= LIVE_EVENTS || liveBytes >= LIVE_BYTES) {
-      dropLive()
-      behind = true
-    }
-    live.push({
-      position,
-      body: message.body,
-      type: message.subject.slice(message.subject.lastIndexOf('.') + 1),
-    })
-    liveBytes += message.body.byteLength
+    const type = message.subject.slice(message.subject.lastIndexOf('.') + 1)
+    if (!live.push({ position, body: message.body, type })) behind = true
     wake()
   }
 
@@ -139,17 +125,12 @@ export async function subscribeBatches<T extends EventType = EventType>(
     wake()
   }
 
-  function dropLive(): void {
-    live = []
-    liveBytes = 0
-  }
-
   /** The head reports the last position now and then, after publishing. An event that is not here by then was lost. */
   function hearHead(message: BusMessage): void {
     const { position, hash, epoch = 0 } = parseRequest(headSays, message.body, SAID_BOUNDS)
     hearEpoch(epoch)
     if (hash && epoch === log.epoch() && position < next) seen = { position, hash }
-    const reached = live.at(-1)?.position ?? next - 1
+    const reached = live.last() ?? next - 1
     if (position > reached) {
       behind = true
       wake()
@@ -159,31 +140,6 @@ export async function subscribeBatches<T extends EventType = EventType>(
   async function deliver(events: readonly LoggedEvent<T>[], upTo: number): Promise<void> {
     if (events.length > 0) await handler(events, upTo)
     next = upTo + 1
-  }
-
-  /** Returns a live event. Returns null if its bytes are not an event of this type and run: then the log has the true one. */
-  async function decodeLive({ position, body, type }: Live): Promise<LoggedEvent<T> | null> {
-    try {
-      const event = await log.decode(position, body)
-      if (event.type === type && event.run === run) return event as LoggedEvent<T>
-      throw new RlError(`an event of ${event.run} came as ${type} of ${run}`, { code: 'event.malformed' })
-    } catch (error) {
-      if (isTransient(error)) throw error
-      bus.fault({ subject: subjects.evt(type), body, error })
-      return null
-    }
-  }
-
-  /** Returns whether the bytes of an unwanted event are an event. Otherwise its position must not be believed. */
-  function isOneOf({ body, type }: Live): boolean {
-    try {
-      const envelope = unpackFast(body) as { readonly type?: unknown; readonly run?: unknown } | null
-      if (envelope?.type === type && envelope.run === run) return true
-      throw new RlError(`what came as ${type} is none`, { code: 'event.malformed' })
-    } catch (error) {
-      bus.fault({ subject: subjects.evt(type), body, error })
-      return false
-    }
   }
 
   async function catchUp(): Promise<void> {
@@ -208,30 +164,9 @@ export async function subscribeBatches<T extends EventType = EventType>(
   }
 
   async function takeLive(): Promise<void> {
-    const batch = live
-    dropLive()
-    const ready: LoggedEvent<T>[] = []
-    let expected = next
-    for (const event of batch) {
-      if (event.position < expected) continue
-      if (event.position > expected) {
-        behind = true
-        break
-      }
-      if (wanted === null || wanted.has(event.type)) {
-        const decoded = await decodeLive(event)
-        if (decoded === null) {
-          behind = true
-          break
-        }
-        ready.push(decoded)
-      } else if (!isOneOf(event)) {
-        behind = true
-        break
-      }
-      expected++
-    }
-    if (expected > next) await deliver(ready, expected - 1)
+    const batch = await inOrder(live.take(), next)
+    if (batch.isBroken) behind = true
+    if (batch.next > next) await deliver(batch.ready, batch.next - 1)
   }
 
   async function loop(): Promise<void> {
@@ -241,7 +176,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
       })
       try {
         if (behind) await catchUp()
-        else if (live.length > 0) await takeLive()
+        else if (!live.isEmpty()) await takeLive()
         else await woken
       } catch (error) {
         if (stopped) return

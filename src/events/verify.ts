@@ -4,7 +4,8 @@ import type { NewEvent } from './catalogue.ts'
 import { type BlobRef, checkEvent } from './codec.ts'
 import { chainHash, genesisHash } from './log.ts'
 import type { LogFault } from './log-faults.ts'
-import type { LogReader, LogRow } from './log-reader.ts'
+import type { LogReader } from './log-reader.ts'
+import type { LogRow } from './log-rows.ts'
 
 export type Verification =
   | { readonly ok: true; readonly events: number; readonly hash: string }

@@ -6,7 +6,14 @@ import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import type { Target } from '../actors/learner/targets.ts'
 import { parseBody } from '../openai-api/bodies.ts'
-import { type ApiError, apiError, toApiError } from '../openai-api/errors.ts'
+import {
+  type ApiError,
+  apiError,
+  bodyTooLarge,
+  retryHeader,
+  toApiError,
+  unauthorised,
+} from '../openai-api/errors.ts'
 import { type HttpEnv, listen, WRITTEN } from '../platform/listen.ts'
 import { bearerOf } from '../secrets.ts'
 import type { Api } from './apis/api.ts'
@@ -94,8 +101,7 @@ export async function startGatewayServer({
   app.all('/health', () => answer(200, { status: 'ok', open: rollouts.size() }))
   app.all('/rollouts', (c) => {
     assertPost(c)
-    if (!isAllowed(authorizationOf(c)))
-      throw apiError(401, 'the bearer token is missing or wrong', { code: 'invalid_api_key' })
+    if (!isAllowed(authorizationOf(c))) throw unauthorised()
     return take(c)
   })
   app.use('/rollouts/*', (c, next) => {
@@ -188,8 +194,7 @@ export async function startGatewayServer({
   }
 
   function bodyOf(request: IncomingMessage): Promise<Buffer> {
-    const tooLong = () =>
-      apiError(413, `the body is larger than ${maxBodyBytes} bytes`, { code: 'body_too_large' })
+    const tooLong = () => bodyTooLarge(maxBodyBytes)
     if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLong()
     return readAll(request, maxBodyBytes, tooLong)
   }
@@ -274,11 +279,7 @@ function refused(error: unknown): Response {
   // The unread rest of the body would precede the next request. So the connection is closed.
   const ending: Record<string, string> = status === 413 || status === 401 ? { connection: 'close' } : {}
   if (!(refusal instanceof PassedOn))
-    return answer(
-      status,
-      refusal.body,
-      status === 429 || status === 503 ? { ...ending, 'retry-after': '1' } : ending,
-    )
+    return answer(status, refusal.body, { ...ending, ...retryHeader(status) })
   const { body, retryAfter } = refusal
   const retry: Record<string, string> = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
   const headers = { 'content-type': 'application/json', ...ending, ...retry }

@@ -10,7 +10,7 @@ import { startActor } from '../actors/runtime/actor.ts'
 import { knowKeys, redact } from '../actors/runtime/redact.ts'
 import { addressOf } from '../actors/start.ts'
 import { runFolder } from '../broker/connection.ts'
-import { configDigest, redact as loggable, parseConfig } from '../config.ts'
+import { configDigest, loggable, parseConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
 import { connectBus } from '../events/nats/connect.ts'
@@ -71,7 +71,7 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
         code: 'config.invalid',
         hint: 'start it with --set environment.player=gateway',
       })
-    const { model, baseUrl, apiKeyEnv, publish } = config.policy
+    const { model, baseUrl, publish, expert } = config.policy
     const { openAi } = MODEL_PROVIDERS.find(config.policy.provider, config.models.module) ?? {}
     const target = options.target ?? (openAi && baseUrl ? { baseUrl, model } : undefined)
     if (target === undefined)
@@ -87,10 +87,10 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
     undo.push(view.stop)
     const offers = openOffers()
     const inner = await serve(options, targets, offers, {
-      key: keyIn(options.keyEnv ?? apiKeyEnv),
+      key: keyIn(options.keyEnv ?? expert.apiKeyEnv),
       callMs: config.run.deadlines.llmCallSeconds * 1000,
       permit: callBudgetOf(log, 'environment', config)?.spend,
-      training: config.policy,
+      training: expert,
     })
     undo.push(() => inner.close(false))
     const actor = await startActor({
@@ -99,8 +99,8 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
       address,
       worker: gatewayWorker(config, log, { offers, targets, counters: inner.counters }),
       note: `gateway for agents on ${inner.server.url}`,
-      heartbeatMs: config.run.heartbeatSeconds * 1000,
-      attempts: config.run.attempts,
+      heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
+      attempts: config.run.expert.attempts,
     })
     undo.push(actor.stop)
     return {

@@ -40,7 +40,7 @@ export function gatewayWorker(
     const { rollout } = request
     const task = await tasks.find(request.task)
     // No agent begins with an older model while the servers still load the requested one.
-    await targets.settled(request.policyVersion, 2 * config.policy.publish.ackSeconds * 1000)
+    await targets.settled(request.policyVersion, 2 * config.policy.publish.expert.ackSeconds * 1000)
     let endWait = beginWait(`an agent for ${rollout}`, 'agents', deadlineMs)
     try {
       return await new Promise((resolve, reject) => {
@@ -79,7 +79,7 @@ export function gatewayWorker(
   }
 
   return {
-    perform: (job, context) => play(job.input as Request, context),
+    jobs: { play },
     queues: [{ ...rolloutQueue(OFFERED_MS), concurrency: ROLLOUTS_AT_A_TIME }],
     counters,
   }

@@ -1,6 +1,6 @@
 /**
- * `import { RlError } from 'rlanything/kit'`: tools that environments in packages of their own need: errors, bounded reading, programs of this
- * machine, registries of a user's parts, HTTP.
+ * Tools for environments in packages of their own: `import { RlError } from 'rlanything/kit'`. They are
+ * errors, bounded reading, programs of this machine, registries of users' parts, and HTTP.
  */
 export { inLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 export { explain, RlError, type RlErrorOptions } from '../errors.ts'

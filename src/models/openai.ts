@@ -7,7 +7,7 @@ import { keyIn, withoutKey } from '../openai-api/key.ts'
 import { withoutCredentials } from '../secrets.ts'
 import { imagesOf } from './content.ts'
 import { createDataUrls } from './openai/data-urls.ts'
-import { deadline, pause } from './openai/deadline.ts'
+import { deadline, pauseOrThrow } from './openai/deadline.ts'
 import { type Fault, type FaultKind, faultOf, fetchReadably, isCutOff } from './openai/faults.ts'
 import { watchOddities } from './openai/oddities.ts'
 import { rememberRefusals } from './openai/refusals.ts'
@@ -190,7 +190,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
         const waitMs = backoffMs(attempt, last.retryAfterMs)
         if (performance.now() - startedMs + waitMs >= budgetMs) throw outOfTime(last, called)
         used.retries++
-        await pause(waitMs, budget.signal)
+        await pauseOrThrow(waitMs, budget.signal)
       }
     } catch (error) {
       if (error instanceof RlError) throw error

@@ -150,7 +150,7 @@ export type LossOptions =
       readonly dualClip: number | null
       /** Weight of the k3 estimate of the KL to the reference. */
       readonly klWeight: number
-      /** How the step is bounded. Default: `clip` (PPO). The formulas are in `learning/loss.ts`. */
+      /** How the step is bounded. Default: `clip` (PPO). The formulas are in `models/local/loss.ts`. */
       readonly objective?: 'clip' | 'cispo' | 'sapo'
       /** Ratio of each token (default), or of the sample: the geometric mean over its tokens (GSPO, arXiv 2507.18071, equation 7). */
       readonly ratio?: 'token' | 'sequence'
@@ -192,7 +192,7 @@ export type UpdateOptions = {
   readonly seed: Seed
   /**
    * If the mean KL from the policy that sampled to the present policy is above this, the remaining updates are skipped. The KL is `drift`
-   * of learning/loss.ts. Null for no limit.
+   * of models/local/loss.ts. Null for no limit.
    */
   readonly klLimit: number | null
   /**

@@ -1,6 +1,6 @@
 import { RlError } from '../errors.ts'
 
-/** The body of every error answer, in the form that OpenAI's clients read. */
+/** The body of every error answer, as OpenAI's clients read it. */
 export type ErrorBody = {
   readonly error: {
     readonly message: string
@@ -12,7 +12,7 @@ export type ErrorBody = {
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 429 | 500 | 502 | 503 | 504
 
-/** An error with its HTTP status. */
+/** An error with the HTTP status that it is answered with. */
 export class ApiError extends RlError {
   override readonly name = 'ApiError'
   readonly status: ErrorStatus
@@ -41,7 +41,20 @@ export function apiError(
   return new ApiError(status, { error: { message, type, param, code } })
 }
 
-/** Returns the answer for any thrown error. It reveals nothing about the inside of the server. */
+export function unauthorised(): ApiError {
+  return apiError(401, 'the bearer token is missing or wrong', { code: 'invalid_api_key' })
+}
+
+export function bodyTooLarge(maxBytes: number): ApiError {
+  return apiError(413, `the body is larger than ${maxBytes} bytes`, { code: 'body_too_large' })
+}
+
+/** The header that tells a client to ask again, for statuses that pass. */
+export function retryHeader(status: number): Readonly<Record<string, string>> {
+  return status === 429 || status === 503 ? { 'retry-after': '1' } : {}
+}
+
+/** The answer for anything that was thrown; nothing about the inside of the server gets out. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   if (!(error instanceof RlError)) return apiError(500, 'the server failed')

@@ -1,11 +1,12 @@
-/** The key of an endpoint. It is read from its environment variable and shown nowhere. */
+/** The key of an endpoint: read from its environment variable, and shown nowhere. */
 import { validateHeaderValue } from 'node:http'
 import { RlError } from '../errors.ts'
 import { withoutSecrets } from '../secrets.ts'
 
 /**
- * Returns the key without white space around it. Returns null if no variable is named or it is not set.
- * @throws RlError `config.key` if no header can hold it: the client would report a lost connection
+ * Returns the key without white space around it. Returns null if no variable is named, or none is set.
+ * @throws RlError `config.key` if it has characters that a header cannot have: the client would report a lost
+ * connection
  */
 export function keyIn(variable: string | undefined, env: NodeJS.ProcessEnv = process.env): string | null {
   const key = (variable === undefined ? undefined : env[variable])?.trim() || null
@@ -21,7 +22,7 @@ export function keyIn(variable: string | undefined, env: NodeJS.ProcessEnv = pro
   return key
 }
 
-/** Returns a text with stars in place of the key. Servers quote a key plainly, or as part of an address. */
+/** A text that may be shown: servers tell a key as it is, or as part of an address. */
 export function withoutKey(text: string, key: string | null): string {
   return key === null ? text : withoutSecrets(text, [key])
 }

@@ -1,28 +1,28 @@
-/** Bodies of HTTP as their servers meant them: what was compressed for the way is whole again. */
+/** Bodies of HTTP without their compression. */
 import type { IncomingMessage } from 'node:http'
 import { pipeline, type Readable, Transform, type TransformCallback } from 'node:stream'
 import * as zlib from 'node:zlib'
 
-/** How a coding is undone. A body that ends in the middle is an error. */
+/** Decoders by coding. A body that ends in the middle is an error. */
 const DECODERS: Readonly<Record<string, () => Transform>> = {
   gzip: () => zlib.createGunzip(FLUSH),
   'x-gzip': () => zlib.createGunzip(FLUSH),
   deflate: () => new Inflate(),
   br: () => zlib.createBrotliDecompress(),
-  // Node has it from 22.15 on.
+  // Node has it since 22.15.
   ...('createZstdDecompress' in zlib ? { zstd: () => zlib.createZstdDecompress() } : {}),
 }
-/** A stream's events are handed on as they come. */
+/** Passes the events of a stream on as they come. */
 const FLUSH = { flush: zlib.constants.Z_SYNC_FLUSH }
 const MOST_CODINGS = 4
 
-/** A body in a coding that is not read here. */
+/** A body in a coding that is not supported here. */
 export class UnknownEncoding extends Error {
   override readonly name = 'UnknownEncoding'
 }
 
 /**
- * The body that a message has without its codings; the message itself if it has none.
+ * Returns the body of a message without its codings. Returns the message itself if it has none.
  * @throws UnknownEncoding
  */
 export function decodedBody(message: IncomingMessage): Readable {
@@ -42,13 +42,13 @@ export function decodedBody(message: IncomingMessage): Readable {
   )
 }
 
-/** Whether a body ended in an error because its bytes are not in the coding that its header names, or end too early. */
+/** Whether the body itself is broken: its bytes are not in the named coding, or end too early. */
 export function isWronglyEncoded(error: unknown): boolean {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
   return typeof code === 'string' && /^(?:Z_|ZSTD_|ERR__ERROR_|ERR_BROTLI_)/.test(code)
 }
 
-/** What HTTP calls deflate: most servers send it with the head that zlib writes, some without. */
+/** Decoder of what HTTP calls deflate. Most servers send it with zlib's header, some without. */
 class Inflate extends Transform {
   #inner: Transform | null = null
 

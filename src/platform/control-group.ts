@@ -1,17 +1,25 @@
-/** Memory and process limits over a whole sandbox, where this process may make control groups (as root, or delegated). */
+/**
+ * Memory and process limits over a whole sandbox, if this process may make control groups (as root, or
+ * delegated).
+ */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A reusable group: one sandbox after another, one at a time. */
+/** A group that serves one sandbox after another, one at a time. */
 export type ControlGroup = {
-  /** Sets the limits and puts the process and all its present descendants in. */
+  /** Sets the limits, and moves the process and all its present descendants into the group. */
   readonly enter: (pid: number, limits: { readonly memoryMB: number; readonly processes: number }) => void
-  /** How often the kernel has ended a process of this group for its memory. */
+  /** Number of times that the kernel has ended a process of this group for its memory. */
   readonly oomKills: () => number
-  /** Memory of processes and of files in memory that the group holds, in kB; files of the disk that it has read do not count. */
+  /**
+   * Memory that the group holds, in kB: processes and files in memory. Cached files of the disk do not count.
+   */
   readonly heldKB: () => number
-  /** Ends what is still in the group and removes it; a group that has not emptied after some seconds is left to the next start. */
+  /**
+   * Ends the remaining processes of the group and removes it. A group that is not empty after some seconds is
+   * left to the next start.
+   */
   readonly remove: () => Promise<void>
 }
 
@@ -23,12 +31,16 @@ type Files = {
   readonly statistics: string
 }
 
-/** Waits double from 1 ms to this: about 4 s in all. */
+/** The waits double from 1 ms to this: about 4 s in all. */
 const LONGEST_WAIT_MS = 2048
 
 /**
- * A new group, or null where control groups cannot be had.
- * @param use one word; with the slot it tells this group from the process's others
+ * Makes a group. Returns null if this process may not make control groups.
+ * @param use one word that tells this group from others of the process
+ * @param slot number of the group among those of the same use
+ * @example
+ * const group = createControlGroup('shell', 0)
+ * group?.enter(pid, { memoryMB: 512, processes: 64 })
  */
 export function createControlGroup(use: string, slot: number): ControlGroup | null {
   const name = `rl-${use}-${process.pid}-${slot}`
@@ -39,7 +51,7 @@ export function createControlGroup(use: string, slot: number): ControlGroup | nu
       writeFileSync(files.memoryLimit, String(memoryMB * 2 ** 20))
       writeFileSync(files.processLimit, String(processes))
       const members = new Set<number>()
-      // A process may have had a child since it was asked for its children, and before it was moved.
+      // A process may start a child after its children were listed and before it was moved.
       for (let found = withDescendants(pid); found.length > 0; ) {
         for (const member of found) {
           members.add(member)
@@ -68,7 +80,7 @@ export function createControlGroup(use: string, slot: number): ControlGroup | nu
   }
 }
 
-/** Version 1: a folder in the hierarchy of each of the two controllers. */
+/** Version 1: one folder in the hierarchy of each of the two controllers. */
 function openVersion1(name: string): Files | null {
   const memory = ownFolder('memory')
   const pids = ownFolder('pids')
@@ -84,7 +96,7 @@ function openVersion1(name: string): Files | null {
   }
 }
 
-/** Version 2: one folder, beside our own one because a group with processes can have no limited children. */
+/** Version 2: one folder, beside this process's own. A group with processes cannot have limited children. */
 function openVersion2(name: string): Files | null {
   const own = ownFolder('')
   if (!own) return null
@@ -103,7 +115,7 @@ function openVersion2(name: string): Files | null {
   }
 }
 
-/** This process's folder in a controller's hierarchy ('' is version 2), or null. */
+/** Returns this process's folder in a controller's hierarchy ('' is version 2), or null. */
 function ownFolder(controller: string): string | null {
   try {
     for (const line of readFileSync('/proc/self/cgroup', 'utf8').split('\n')) {
@@ -118,7 +130,7 @@ function ownFolder(controller: string): string | null {
   return null
 }
 
-/** Makes the folders and removes those of dead processes; false where that is not allowed. */
+/** Makes the folders and removes those of dead processes. Returns false if that is not allowed. */
 function makeFolders(folders: readonly string[]): boolean {
   try {
     for (const folder of folders) {
@@ -133,7 +145,7 @@ function makeFolders(folders: readonly string[]): boolean {
   }
 }
 
-/** One that has just ended cannot be moved, and need not be. */
+/** Moves a process. A process that has just ended cannot be moved, and need not be. */
 function moveInto(folder: string, pid: number): void {
   try {
     writeFileSync(join(folder, 'cgroup.procs'), String(pid))
@@ -149,7 +161,9 @@ function sweep(parent: string): void {
   }
 }
 
-/** Whether the folder is gone: it cannot go while a process is in it, or is still leaving it. */
+/**
+ * Removes a folder and returns whether it is gone. A folder stays while a process is in it or is leaving it.
+ */
 function removeFolder(folder: string): boolean {
   try {
     rmdirSync(folder)
@@ -178,7 +192,11 @@ function endProcess(pid: number): void {
   }
 }
 
-/** The process and all that come from it. */
+/**
+ * Returns the process and all its descendants.
+ *
+ * @example for (const member of withDescendants(pid).toReversed()) process.kill(member)
+ */
 export function withDescendants(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap((child) => withDescendants(child))]
 }

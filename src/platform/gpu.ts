@@ -1,17 +1,19 @@
-/** Whether a graphics processor is here that no installed backend uses, and the command that would change that. */
+/**
+ * Detects a graphics processor that no installed backend uses, and names the command that would change that.
+ */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Machine, THIS_MACHINE } from './machine.ts'
 
 export type Gpu = {
-  /** A driver of NVIDIA's. */
+  /** NVIDIA's driver is installed. */
   readonly nvidia: boolean
-  /** A driver that draws on hardware through Vulkan, Metal or Direct3D 12: what WebGPU stands on. */
+  /** A driver draws on hardware through Vulkan, Metal or Direct3D 12. WebGPU needs one. */
   readonly webgpu: boolean
 }
 
 const VULKAN_FOLDERS = ['/usr/share/vulkan/icd.d', '/etc/vulkan/icd.d', '/usr/local/share/vulkan/icd.d']
-/** lavapipe draws on the processor, slower than every other backend. */
+/** lavapipe draws on the processor, and is slower than every other backend. */
 const SOFTWARE = /^lvp_/
 
 export function findGpu(machine: Machine = THIS_MACHINE, list: typeof namesIn = namesIn): Gpu {
@@ -27,12 +29,13 @@ export function findGpu(machine: Machine = THIS_MACHINE, list: typeof namesIn = 
   return { nvidia: exists('/dev/nvidia0'), webgpu: device && drivers.length > 0 }
 }
 
-/** An optional peer of package.json: without --save-peer npm 11 installs nothing of it. */
+/** An optional peer of package.json. Without --save-peer npm 11 installs nothing of it. */
 const install = (name: string) => `npm install --no-save --save-peer ${name}`
 
 /**
- * What would make local models faster, or null. `webgpu` comes first: it is one package without further libraries;
- * tfjs-node-gpu needs CUDA and cuDNN, and exists for x64 on Linux and Windows alone.
+ * Returns advice that would make local models faster, or null. `webgpu` comes first: it is one package
+ * without further libraries. tfjs-node-gpu needs CUDA and cuDNN, and exists for x64 on Linux and Windows
+ * alone.
  * @param inUse the backend that was chosen
  */
 export function gpuAdvice(gpu: Gpu, inUse: string, machine: Machine = THIS_MACHINE): string | null {

@@ -1,4 +1,6 @@
-/** HTTP as all of the project speaks it outwards: over kept connections, and by the proxies that the environment names. */
+/**
+ * Outgoing HTTP of the whole project: over kept connections, and by the proxies that the environment names.
+ */
 import {
   Agent as HttpAgent,
   request as httpRequest,
@@ -22,15 +24,15 @@ type HttpCall = {
 
 export type HttpClient = {
   /**
-   * Resolves with the head of the answer, whatever its status. Rejects if no connection can be had; the error names the proxy if
-   * the call goes by one. `config.proxy` if its variable names none.
+   * Resolves with the head of the answer, whatever its status. Rejects if no connection can be had. If the
+   * call goes by a proxy, the error names it. It is `config.proxy` if the proxy's variable holds no proxy.
    */
   readonly send: (url: URL, call: HttpCall) => Promise<IncomingMessage>
   readonly close: () => void
 }
 
 const POOL = { keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 4096, timeout: 0 }
-/** Of a proxy that is asked for a way to a server. */
+/** Time limit of a proxy that is asked for a tunnel to a server. */
 const TUNNEL_MS = 30_000
 
 export function openHttp(): HttpClient {
@@ -45,7 +47,7 @@ export function openHttp(): HttpClient {
     return agent
   }
 
-  /** How a call is worded on its way: to a server, through a tunnel, or to a proxy that sends it on. */
+  /** Returns how a call is worded: to a server, through a tunnel, or to a proxy that sends it on. */
   function wayOf(url: URL, proxy: HttpProxy | null, { method, headers }: HttpCall) {
     const isSecure = url.protocol === 'https:'
     if (!proxy || isSecure) {
@@ -85,7 +87,7 @@ export function openHttp(): HttpClient {
             resolve(answer)
           })
           made.on('error', (cause: NodeJS.ErrnoException) => {
-            // What follows is no HTTP.
+            // The bytes that follow are not HTTP.
             answered?.destroy(cause)
             // The server closed a kept connection at the moment of its use: it has not seen the call.
             const unseen = made.reusedSocket && cause.code === 'ECONNRESET' && !answered
@@ -154,7 +156,7 @@ function tunnelAgent(proxy: HttpProxy): HttpsAgent {
 /** A call that failed on its way by a proxy. */
 export class ProxyFailed extends Error {
   override readonly name = 'ProxyFailed'
-  /** Of the system, if it has one. */
+  /** Error code of the system, if there is one. */
   readonly code: string | undefined
 
   constructor({ url, variable }: HttpProxy, cause: NodeJS.ErrnoException) {
@@ -168,8 +170,12 @@ let shared: HttpClient | null = null
 const MOST_REDIRECTS = 10
 
 /**
- * `fetch` over these connections. Redirects of a GET are followed unless `redirect` is `manual`; a call that brings something is
- * sent again only where HTTP keeps its method (307, 308), and refused by name otherwise. Keys are sent to their own host alone.
+ * `fetch` over these connections. Redirects of a GET are followed unless `redirect` is `manual`. A call with
+ * a body is sent again only if HTTP keeps its method (307, 308), and is refused otherwise. Keys go to their
+ * own host alone.
+ *
+ * @throws RefusedRedirect if a redirect would lose the body or bring it to another host
+ * @example const { status } = await httpFetch('http://127.0.0.1:8100/health')
  */
 export async function httpFetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   shared ??= openHttp()
@@ -197,7 +203,7 @@ export async function httpFetch(input: string | URL | Request, init: RequestInit
 
 const REDIRECTS: ReadonlySet<number | undefined> = new Set([301, 302, 303, 307, 308])
 
-/** Where an answer sends its asker; null if it sends it nowhere. */
+/** Returns the address that a redirect names. Returns null if the answer is no redirect. */
 export function redirectOf(from: URL, { statusCode, headers }: IncomingMessage): URL | null {
   if (!REDIRECTS.has(statusCode) || headers.location === undefined) return null
   const next = URL.parse(headers.location, from.href)
@@ -210,7 +216,7 @@ export class RefusedRedirect extends Error {
   override readonly name = 'RefusedRedirect'
 }
 
-/** @throws RefusedRedirect for a call that would lose what it brings, or bring it to another host */
+/** @throws RefusedRedirect if the call would lose its body, or bring it to another host */
 export function refuseRedirect(method: string, status: number | undefined, from: URL, to: URL): void {
   if (method === 'GET' || method === 'HEAD') return
   if ((status === 307 || status === 308) && to.hostname === from.hostname) return

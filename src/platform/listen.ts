@@ -6,8 +6,8 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { RlError } from '../errors.ts'
 
 /**
- * What a handler returns after it wrote to `c.env.outgoing` itself. It stands here because it has to be made before the first server
- * is: the adapter then replaces the global `Response`, and does not know its own mark in the new one.
+ * A handler that wrote to `c.env.outgoing` itself returns this. It must be made before the first server. The
+ * adapter then replaces the global `Response`, and does not know its own mark in the new one.
  */
 export const WRITTEN: Response = RESPONSE_ALREADY_SENT
 
@@ -21,23 +21,23 @@ export type ListenOptions = {
   readonly host: string
   /** 0 takes a free port. */
   readonly port: number
-  /** Connections that may wait to be accepted. */
+  /** Number of connections that may wait to be accepted. */
   readonly backlog?: number
-  /** Header lines that are read of a request. */
+  /** Most header lines that are read of a request. */
   readonly maxHeaders?: number
   readonly server?: ServerOptions
   /**
-   * What becomes of a body that no handler read: `end` ends its connection after 500 ms, `read` reads the body to its end, as
-   * servers of Node do.
+   * Treatment of a body that no handler read. `end` ends its connection after 500 ms. `read` reads the body
+   * to its end, as servers of Node do.
    */
   readonly unread: 'end' | 'read'
 }
 
 export type Listening = {
-  /** e.g. `http://127.0.0.1:8100` */
+  /** Address of the server, e.g. `http://127.0.0.1:8100`. */
   readonly url: string
   readonly port: number
-  /** Takes no more, and ends the connections. */
+  /** Accepts no more connections, and ends the open ones. */
   readonly close: () => Promise<void>
 }
 

@@ -1,10 +1,10 @@
-/** What the choices of this folder depend on. Tests give them the facts of other machines. */
+/** Facts on which the choices of this folder depend. Tests give them the facts of other machines. */
 import { existsSync } from 'node:fs'
 
 export type Machine = {
-  /** As `process.platform` says: `linux`, `darwin`, `win32`. */
+  /** Same as `process.platform`: `linux`, `darwin`, `win32`. */
   readonly platform: string
-  /** As `process.arch` says: `x64`, `arm64`. */
+  /** Same as `process.arch`: `x64`, `arm64`. */
   readonly arch: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly exists: (path: string) => boolean

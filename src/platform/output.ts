@@ -1,17 +1,24 @@
-/** Standard output and standard error belong to whoever watches: he may go, stop reading, or keep them on a full disk. */
+/**
+ * Standard output and standard error belong to their reader. The reader may go, stop reading, or keep them on
+ * a full disk.
+ */
 
-/** Where a stream is written to, as Node has it for pipes and terminals. */
+/** How Node writes to the stream, for pipes and terminals. */
 type Handle = { readonly setBlocking?: (blocking: boolean) => unknown }
 
-/** More than that is not kept for a reader that has stopped. */
+/** Most bytes that are kept for a reader that has stopped. */
 const MOST_WAITING_BYTES = 1 << 20
 
-/** For what does its work whether somebody reads or not: a head, a role, a server. What cannot be written is lost. */
+/**
+ * For a process that works without readers: a head, a role, a server. Output that cannot be written is lost.
+ */
 export function goOnWithoutReaders(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 }
 
-/** For what only tells: without a reader it ends in silence, and without room it says so on one line. */
+/**
+ * For a process that only tells. Without a reader it ends in silence. Without room it says so on one line.
+ */
 export function endWithoutReaders(name: string): void {
   process.stderr.on('error', () => {})
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
@@ -22,8 +29,8 @@ export function endWithoutReaders(name: string): void {
 }
 
 /**
- * A write waits for a reader of a pipe or a terminal, and all else in the process with it. Writes to the stream wait no more from
- * here on; what a reader that has stopped leaves waiting is bounded. Returns the function that writes.
+ * Returns the function that writes. A write to a pipe or a terminal normally blocks the whole process until
+ * it is read. Writes to this stream never block again. The bytes kept for a stopped reader are bounded.
  */
 export function openWriter(output: NodeJS.WriteStream): (text: string) => void {
   const { _handle: handle } = output as unknown as { readonly _handle?: Handle | null }
@@ -33,7 +40,7 @@ export function openWriter(output: NodeJS.WriteStream): (text: string) => void {
   }
 }
 
-/** Ends the process when what was printed is on its way. */
+/** Ends the process once all printed output is on its way. */
 export function exitWhenWritten(): void {
   process.stdout.write('', () => process.exit())
 }

@@ -1,4 +1,7 @@
-/** What a process takes from its machine beside the bus: time, its names, and ids that nobody else makes. A simulation gives its own. */
+/**
+ * Parts of the machine, beside the bus, that a process uses: time, names, and unique ids. A simulation gives
+ * its own.
+ */
 import { hostname } from 'node:os'
 import { uuidv7 } from 'uuidv7'
 import { type Clock, systemClock } from '../clock.ts'
@@ -8,7 +11,7 @@ export type Platform = {
   readonly clock: Clock
   /** UUIDv7: sorts by the time at which it was made. */
   readonly newId: () => string
-  /** For people: several machines and containers may have the same. */
+  /** Name for people. Several machines and containers may have the same. */
   readonly hostname: string
   /** This process. */
   readonly self: ProcessId

@@ -1,20 +1,21 @@
 /**
- * Who a process is, wherever it is asked. A number alone is used again after a while, and means another process in each container;
- * containers may have equal host names. So the place in which the number counts and the start of the process belong to it.
+ * Identity of a process that is valid from anywhere. A process number is used again after a while, and means
+ * another process in each container. Containers may have equal host names. So the identity has three parts:
+ * the place in which the number counts, the number, and the start of the process.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname, networkInterfaces } from 'node:os'
 
 export type ProcessId = {
-  /** The machine since it was started, and the namespace of process numbers in it (16 hex digits). */
+  /** One start of a machine, and one namespace of process numbers in it (16 hex digits). */
   readonly place: string
   readonly pid: number
-  /** When the process began, in ticks since the machine was started; empty if the system does not tell it. */
+  /** Start of the process, in ticks since the machine was started. Empty if the system does not tell it. */
   readonly start: string
 }
 
-/** `unknown`: the process is in another place, so nobody can look from here. */
+/** `unknown`: the process is in another place and cannot be seen from here. */
 export type Life = 'lives' | 'ended' | 'unknown'
 
 const TEXT = /^([0-9a-f]{16})-(\d+)-(\d*)$/
@@ -26,18 +27,21 @@ export const THIS_PROCESS: ProcessId = {
   start: statOf('self')?.start ?? '',
 }
 
-/** As it stands in names of files, records and events. */
+/** Returns the identity as it is written in names of files, records and events. */
 export function processText({ place, pid, start }: ProcessId): string {
   return `${place}-${pid}-${start}`
 }
 
-/** Returns null if the text is none of `processText`. */
+/** Returns null if the text does not come from `processText`. */
 export function parseProcess(text: string | undefined): ProcessId | null {
   const [, place, pid, start] = TEXT.exec(text ?? '') ?? []
   return place === undefined ? null : { place, pid: Number(pid), start }
 }
 
-/** Whether a process lives. One whose start cannot be compared counts as living as long as its number is taken. */
+/**
+ * Whether a process lives. If its start cannot be compared, it counts as living as long as its number is
+ * taken.
+ */
 export function lifeOf({ place, pid, start }: ProcessId): Life {
   if (place !== THIS_PROCESS.place) return 'unknown'
   if (!isTaken(pid)) return 'ended'
@@ -47,8 +51,8 @@ export function lifeOf({ place, pid, start }: ProcessId): Life {
 }
 
 /**
- * Whether what a process holds is free: the process has ended, or it cannot be looked at from here and has not touched what it
- * holds for the time of a lease.
+ * Whether a process has given up what it holds. Either the process has ended. Or it cannot be seen from here,
+ * and has not touched what it holds for the time of a lease.
  */
 export function isAbandoned(holder: ProcessId | null, untouchedMs: number, leaseMs: number): boolean {
   const life = holder === null ? 'unknown' : lifeOf(holder)
@@ -64,7 +68,10 @@ function isTaken(pid: number): boolean {
   }
 }
 
-/** Linux tells of each start of the kernel by a UUID. Elsewhere the host's name and its network cards have to do. */
+/**
+ * Linux gives each start of the kernel a UUID. Elsewhere the host's name and its network cards stand in for
+ * it.
+ */
 function placeOfThis(): string {
   const kernel = read('/proc/sys/kernel/random/boot_id') ?? JSON.stringify([hostname(), cards()])
   const spaces = ['pid', 'time'].map((kind) => linkOf(`/proc/self/ns/${kind}`))
@@ -79,12 +86,15 @@ function cards(): string[] {
   return [...new Set(all.filter(({ internal }) => !internal).map(({ mac }) => mac))].sort()
 }
 
-/** A process may be in a namespace of its own and still see the /proc of the one around it. */
+/** A process may be in a namespace of its own and still see the /proc of the outer one. */
 function showsThisPlace(): boolean {
   return linkOf('/proc/self') === String(process.pid)
 }
 
-/** From /proc; null if nothing is told of the process. One that ended and that nobody has asked for yet is over. */
+/**
+ * Reads /proc. Returns null if nothing is told of the process. A process that ended but was not waited for
+ * yet is over.
+ */
 function statOf(pid: number | 'self'): { readonly start: string; readonly isOver: boolean } | null {
   const stat = read(`/proc/${pid}/stat`)
   if (stat === null) return null

@@ -1,11 +1,12 @@
-/** Processes that end with this one, and how one is asked to end. */
+/** Processes that end with this one, and how to ask one to end. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { type Machine, THIS_MACHINE } from './machine.ts'
 
 /**
- * Waits for the program and, in the background, for the end of standard input, which is a pipe from this process: the
- * pipe ends with the process, even after SIGKILL, and then the program is killed. What it writes is its owner's alone.
+ * Runs the program and, in the background, waits for the end of standard input, a pipe from this process. The
+ * pipe ends with this process, even after SIGKILL. Then the program is killed. Only its owner can read the
+ * files that it writes.
  */
 const SHELL_GUARD = `
 umask 077
@@ -20,7 +21,7 @@ kill $guard 2>/dev/null
 exit $status
 `
 
-/** The same where there is no shell: a Node, at the price of its 40 MB. */
+/** The same without a shell: a Node process, at the price of its 40 MB. */
 const NODE_GUARD = `
 const [program, ...words] = process.argv.slice(1)
 const child = require('node:child_process').spawn(program, words, { stdio: 'ignore', windowsHide: true })
@@ -29,7 +30,10 @@ child.on('error', () => process.exit(127))
 child.on('exit', (status) => process.exit(status ?? 1))
 `
 
-/** What a program may know of this process's environment: where things are. Keys of services are no matter of its. */
+/**
+ * Variables of this process's environment that a program may see: they say where things are. It gets no keys
+ * of services.
+ */
 const PASSED =
   /^(PATH|HOME|TMPDIR|TEMP|TMP|TZ|LANG|LC_[A-Z]+|GOMAXPROCS|GOMEMLIMIT|GOGC|GODEBUG|SYSTEMROOT|WINDIR|COMSPEC|PATHEXT|USERPROFILE)$/i
 
@@ -38,8 +42,9 @@ function plainEnvironment(env: Machine['env']): NodeJS.ProcessEnv {
 }
 
 /**
- * Starts a program that ends with this process, however that ends; closing the standard input of what is returned kills
- * it. It has a process group of its own: a Ctrl-C at the terminal does not reach it.
+ * Starts a program that ends with this process, however this process ends. To kill the program, close the
+ * standard input of the returned process. It has a process group of its own: a Ctrl-C at the terminal does
+ * not reach it.
  */
 export function spawnGuarded(
   program: string,
@@ -56,7 +61,10 @@ export function spawnGuarded(
   })
 }
 
-/** Waits for the end of standard input, as above; what still writes into the folder ends in the meantime. */
+/**
+ * Waits for the end of standard input, as above. The second `rm` takes what other ending processes wrote
+ * meanwhile.
+ */
 const SHELL_REMOVER = 'while read -r _; do :; done; rm -rf -- "$1"; sleep 2; rm -rf -- "$1"'
 
 const NODE_REMOVER = `
@@ -64,7 +72,7 @@ const remove = () => require('node:fs').rmSync(process.argv[1], { recursive: tru
 process.stdin.on('end', remove).resume()
 `
 
-/** Removes a folder when this process ends, however that ends. */
+/** Removes a folder when this process ends, however it ends. */
 export function removeAtEnd(folder: string, { platform }: Machine = THIS_MACHINE): void {
   const [program, ...words] =
     platform === 'win32'
@@ -75,15 +83,15 @@ export function removeAtEnd(folder: string, { platform }: Machine = THIS_MACHINE
     detached: true,
     windowsHide: true,
   })
-  // Without a shell the folder goes with an end in good order alone.
+  // Without a shell the folder is removed at an orderly end alone.
   child.on('error', () => {})
   child.unref()
   ;(child.stdin as Socket | null)?.unref()
 }
 
 /**
- * Asks a process of ours to end in good order. Windows has no signals (a kill is a kill): there the pipe from its
- * parent is closed, which such a process takes as the word to end.
+ * Asks a process of ours to end in an orderly way. Windows has no signals (a kill is a kill). There the pipe
+ * from the parent is closed, and such a process then ends.
  */
 export function askToEnd(child: ChildProcess, { platform }: Machine = THIS_MACHINE): void {
   if (platform === 'win32') child.stdin?.end()

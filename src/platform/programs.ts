@@ -1,4 +1,4 @@
-/** Where programs are, and what installs one that is missing. */
+/** Finds programs, and names the command that installs a missing one. */
 import { accessSync, constants } from 'node:fs'
 import { posix, win32 } from 'node:path'
 import { type Machine, THIS_MACHINE } from './machine.ts'
@@ -6,7 +6,7 @@ import { type Machine, THIS_MACHINE } from './machine.ts'
 /** Programs and libraries that npm does not carry. */
 export type Tool = 'nats-server' | 'bubblewrap' | 'openblas' | 'chromium'
 
-/** The packages of each package manager; what is absent there cannot be had from it. */
+/** The packages of each package manager. A tool that is absent here cannot be installed with that manager. */
 const MANAGERS: readonly {
   readonly program: string
   readonly install: string
@@ -43,7 +43,11 @@ const MANAGERS: readonly {
   },
 ]
 
-/** One command that installs the tool, or where to get it. */
+/**
+ * Returns one command that installs the tool, or the place to get it.
+ *
+ * @example installHint('bubblewrap') // 'run: sudo apt-get install -y bubblewrap' on Debian
+ */
 export function installHint(tool: Tool, machine: Machine = THIS_MACHINE): string {
   if (machine.platform === 'win32' && tool === 'nats-server') return 'run: scoop install nats-server'
   if (machine.platform === 'darwin' && tool === 'nats-server') return 'run: brew install nats-server'
@@ -57,7 +61,12 @@ export function installHint(tool: Tool, machine: Machine = THIS_MACHINE): string
     : `there is no ${tool} for ${machine.platform}`
 }
 
-/** Folders in which programs are looked for: those of PATH, and where servers are kept that are not on everybody's PATH. */
+/**
+ * Folders in which programs are looked for: those of PATH, and usual places of servers that are not on every
+ * PATH.
+ *
+ * @example const candidates = programFolders().map((folder) => join(folder, programFile('git')))
+ */
 export function programFolders({ platform, env }: Machine = THIS_MACHINE): readonly string[] {
   const { delimiter } = platform === 'win32' ? win32 : posix
   const onPath = (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '')
@@ -66,11 +75,20 @@ export function programFolders({ platform, env }: Machine = THIS_MACHINE): reado
     : [...onPath, '/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/homebrew/bin']
 }
 
-/** The file of a program: Windows wants its suffix. */
+/**
+ * Returns the file name of a program. Windows needs a suffix.
+ *
+ * @example programFile('git') // 'git', or 'git.exe' on Windows
+ */
 export function programFile(name: string, { platform }: Machine = THIS_MACHINE): string {
   return platform === 'win32' ? `${name}.exe` : name
 }
 
+/**
+ * Whether the file exists and may be executed.
+ *
+ * @example isProgram('/bin/sh') // true
+ */
 export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)

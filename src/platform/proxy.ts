@@ -1,20 +1,24 @@
-/** Which proxy a call goes by, as curl reads the environment: HTTP_PROXY, HTTPS_PROXY and NO_PROXY, in small letters first. */
+/**
+ * Finds the proxy of a call. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are read as curl reads them: lower case
+ * comes first.
+ */
 import { BlockList, isIP } from 'node:net'
 import { RlError } from '../errors.ts'
 
 export type HttpProxy = {
-  /** Without user and password. */
+  /** Address without user and password. */
   readonly url: URL
-  /** The header `Proxy-Authorization`; null for none. */
+  /** The header `Proxy-Authorization`, or null. */
   readonly authorization: string | null
-  /** The variable that names it, for messages. */
+  /** The variable that names the proxy, for messages. */
   readonly variable: string
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Null for a call that goes straight to its server: no variable names a proxy, NO_PROXY names the host, or it is this machine.
+ * Returns null for a call that goes straight to its server. Then no variable names a proxy, NO_PROXY names
+ * the host, or the host is this machine.
  * @throws RlError `config.proxy` if the variable holds no address of an HTTP proxy
  */
 export function proxyFor(
@@ -31,7 +35,7 @@ export function proxyFor(
   return proxyIn(found)
 }
 
-/** Whether a host is this machine: what is asked of it goes by no proxy. */
+/** Whether a host is this machine. Calls to it go by no proxy. */
 function isLoopback(hostname: string): boolean {
   const host = hostOf(hostname)
   if (isIP(host) === 0) return host === 'localhost' || host.endsWith('.localhost')
@@ -44,7 +48,7 @@ LOOPBACK.addAddress('0.0.0.0', 'ipv4')
 LOOPBACK.addAddress('::1', 'ipv6')
 LOOPBACK.addAddress('::', 'ipv6')
 
-/** An empty variable names nothing. */
+/** An empty variable counts as unset. */
 function variableOf(name: string, env: Environment) {
   const variable = [name, name.toUpperCase()].find((one) => env[one]?.trim())
   return variable === undefined ? null : { variable, value: env[variable]?.trim() ?? '' }
@@ -73,7 +77,10 @@ function decoded(text: string): string {
   }
 }
 
-/** Whether an entry of NO_PROXY is about a host: `*`, a name with all below it, an address, a network, each perhaps with a port. */
+/**
+ * Whether an entry of NO_PROXY covers a host: `*`, a name with all below it, an address or a network. Each
+ * may have a port.
+ */
 function names(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true
   const [, bracketed, plain, ownPort] = /^(?:\[([^\]]+)\]|([^:]+|.*:.*:.*))(?::(\d+))?$/.exec(entry) ?? []
@@ -98,7 +105,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4'
 }
 
-/** As addresses have it: an IPv6 one without its brackets, a name without the last dot. */
+/** Returns a host as addresses have it: IPv6 without brackets, a name without the last dot. */
 function hostOf(hostname: string): string {
   return hostname
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** How the task set grows: candidates proposed, accepted and rejected in each iteration, and whether growth is linear. */
+/** How the task set grows: candidates proposed, accepted and rejected in each iteration. */
 import type { Projection } from './projection.ts'
 import { defineTable } from './table.ts'
 
@@ -40,24 +40,4 @@ export const taskGrowth: Projection = {
       }
     }
   },
-}
-
-export type LinearFit = { readonly slope: number; readonly intercept: number; readonly r2: number }
-
-/** Fits y = intercept + slope x by least squares, with R^2. Returns null for fewer than two different x. */
-export function linearFit(points: readonly (readonly [x: number, y: number])[]): LinearFit | null {
-  const n = points.length
-  const meanX = points.reduce((sum, [x]) => sum + x, 0) / n
-  const meanY = points.reduce((sum, [, y]) => sum + y, 0) / n
-  let xx = 0
-  let xy = 0
-  let yy = 0
-  for (const [x, y] of points) {
-    xx += (x - meanX) ** 2
-    xy += (x - meanX) * (y - meanY)
-    yy += (y - meanY) ** 2
-  }
-  if (n < 2 || xx === 0) return null
-  const slope = xy / xx
-  return { slope, intercept: meanY - slope * meanX, r2: yy === 0 ? 1 : xy ** 2 / (xx * yy) }
 }

@@ -1,6 +1,6 @@
 /** Views of the projections for people and tools: plain rows, summed by SQL. */
 import type { Database } from 'better-sqlite3'
-import { linearFit } from './task-growth.ts'
+import { linearFit } from '../learning/linear-fit.ts'
 
 /** Unit of n: rollouts with an outcome. */
 export type AccuracyRow = {

@@ -1,4 +1,4 @@
-/** One file that says what a run was and what came of it, and the check of such a file against a log on any machine. */
+/** One file that says what a run was and what came of it. It can be checked against a log on any machine. */
 import { z } from 'zod'
 import { type Config, configDigest } from '../config.ts'
 import { RlError } from '../errors.ts'
@@ -94,7 +94,7 @@ function numbers({ value, low, high, n }: Estimate) {
   return { value, low, high, n }
 }
 
-/** Errors: `attest.not-one`. */
+/** @throws RlError `attest.not-one` */
 export function readAttestation(path: string): Attestation {
   try {
     return attestationSchema.parse(JSON.parse(readTextSync(path)))
@@ -110,7 +110,7 @@ export function readAttestation(path: string): Attestation {
 
 export type Confirmation = { readonly ok: boolean; readonly lines: readonly string[] }
 
-/** What is wrong with the file itself: it must agree with its own digests. */
+/** Checks the file by itself: it must agree with its own digests. */
 export function confirmAlone({ config, configDigest: digest }: Attestation): Confirmation {
   const own = configDigest(config as Config)
   if (own === digest) return { ok: true, lines: ['the config has the digest that is given'] }

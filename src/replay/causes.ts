@@ -1,8 +1,11 @@
-/** What led to an event: the cause that it bears, and in logs that lost it the event that asked for it, by its natural key. */
+/**
+ * Finds the cause of an event. It is in the event. In logs that lost it, it is the event that asked for it,
+ * by natural key.
+ */
 import type { LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 
-/** Null for the first event of a run, and for what people and processes do of their own accord. */
+/** Returns null for the first event of a run, and for acts of people and processes without a cause. */
 export function causeOf(log: LogReader, event: LoggedEvent): LoggedEvent | null {
   if (event.cause !== null) return log.byId(event.cause)
   const key = keyOfCause(event)

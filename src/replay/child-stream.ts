@@ -1,4 +1,7 @@
-/** Continuations of a run's rollouts, kept in a run of their own that shares the parent's events and never changes them. */
+/**
+ * Continuations of a run's rollouts, kept in a run of their own. It shares the parent's events and never
+ * changes them.
+ */
 import { existsSync } from 'node:fs'
 import { uuidv7 } from 'uuidv7'
 import type { RunFolder } from '../broker/connection.ts'
@@ -13,14 +16,19 @@ import { makeFork } from './fork.ts'
 import type { Continuation } from './whatif.ts'
 
 export type ChildStream = {
-  /** Appends a continuation as a TrajectoryCompleted; one that the child holds already counts once. */
+  /**
+   * Appends a continuation as a TrajectoryCompleted. A continuation that the child already holds counts once.
+   */
   readonly add: (continuation: Continuation) => void
   /** Continuations that were new. */
   readonly added: () => number
   readonly close: () => void
 }
 
-/** Makes the child at the parent's end, or opens the one that is there. Errors: `whatif.other-parent`. */
+/**
+ * Makes the child at the parent's end, or opens an existing one.
+ * @throws RlError `whatif.other-parent`
+ */
 export function openChildStream(parent: LogReader, child: RunFolder): ChildStream {
   const at = parent.head().position
   if (!existsSync(child.log))

@@ -1,7 +1,7 @@
 /** Two versions of the reward model on the same logged steps: how good each is, and which verdicts flip. The policy is never asked. */
-import type { Judge } from '../actors/decider/jobs.ts'
+import type { JobOf, JudgeRollouts } from '../actors/decider/jobs.ts'
 import { openRewardModelWorker } from '../actors/reward-model/worker.ts'
-import type { JobContext } from '../actors/runtime/worker.ts'
+import { type JobContext, performJob } from '../actors/runtime/worker.ts'
 import type { Config } from '../config.ts'
 import { openSetting } from '../environments/open.ts'
 import type { OpenSetting } from '../environments/setting.ts'
@@ -18,7 +18,7 @@ import { ofType, trajectoryOf } from './why.ts'
 
 type Scored = EventData<'StepScored'>
 
-/** What the m verdicts on a step come to: their majority; `undecided` where good and bad are as many. */
+/** Majority of the m verdicts on a step. `undecided`: as many good as bad ones. */
 export const VERDICTS = ['bad', 'undecided', 'good'] as const
 type Vote = (typeof VERDICTS)[number]
 
@@ -28,7 +28,7 @@ type FlippedStep = {
   readonly action: string
   readonly a: Vote
   readonly b: Vote
-  /** True progress of the step where the environment tells, else null. */
+  /** True progress of the step. Null if the environment cannot tell. */
   readonly progress: number | null
   /** The first cause that each version named. */
   readonly critiques: readonly [a: string, b: string]
@@ -43,9 +43,11 @@ export type JudgeComparison = {
   readonly matrix: readonly (readonly number[])[]
   /** Share of the steps on which the two do not agree. */
   readonly flips: Estimate
-  /** Of the steps whose true progress is known: share of verdicts that agree with it. */
+  /** Share of verdicts that agree with true progress, over the steps whose progress is known. */
   readonly right: { readonly a: Estimate; readonly b: Estimate } | null
-  /** Balanced accuracy of single verdicts against true progress (null where none is known) and against outcomes. */
+  /**
+   * Balanced accuracy of single verdicts against true progress (null if none is known) and against outcomes.
+   */
   readonly process: Both | null
   readonly outcome: Both
   readonly flipped: readonly FlippedStep[]
@@ -58,20 +60,20 @@ export type CompareJudgesOptions = {
   readonly b: number
   /** Rollouts of the probe set. */
   readonly rollouts: number
-  /** Only those of evaluation, which nothing was trained on. */
+  /** Uses only rollouts of evaluation, on which nothing was trained. */
   readonly heldOut?: boolean
   /** Draws the probe set: equal seeds give the same steps, and both versions the same random draws. */
   readonly seed: number
 }
 
-/** Errors: `setting.simulated`, `compare-judges.no-version`, `compare-judges.no-rollouts`. */
+/** @throws RlError `setting.simulated`, `compare-judges.no-version`, `compare-judges.no-rollouts` */
 export async function compareJudges(log: LogReader, options: CompareJudgesOptions): Promise<JudgeComparison> {
   const config = configAt(log, log.head().position)
   const opened = await openSetting(config)
   try {
     return await compareIn(opened, log, config, options)
   } finally {
-    // What the environment started to measure progress would keep the process for ever.
+    // Programs that the environment started to measure progress would keep the process alive.
     await opened.environment.close?.()
   }
 }
@@ -93,7 +95,7 @@ async function compareIn(
     throw new RlError(`run '${log.run}' has no judged rollouts${heldOut ? ' of evaluation' : ''}`, {
       code: 'compare-judges.no-rollouts',
       hint: heldOut
-        ? 'leave --held-out away, or play a run with evaluation.judge=true'
+        ? 'omit --held-out, or play a run with evaluation.judge=true'
         : 'they come with its first iteration',
     })
   const client = offlineLog(log)
@@ -112,20 +114,20 @@ async function compareIn(
   }
 
   async function judge(version: number, { rollout, iteration, slot, task, steps }: Probe): Promise<Scored[]> {
-    const input: Judge = {
+    const input: JudgeRollouts = {
       iteration,
       slot,
       task,
       rewardModelVersion: version,
       rollouts: [{ rollout, steps, seed: seedOf(seed, 'probe', rollout) }],
     }
-    const job = {
+    const job: JobOf<'judge'> = {
       kind: 'judge',
       done: `TrajectoryJudged/${rollout}`,
       input,
       deadlineMs: config.run.deadlines.scoringSeconds * 1000,
     }
-    const events = await worker.perform(job, context)
+    const events = await performJob(worker, job, context)
     return events.flatMap(({ type, data }) => (type === 'StepScored' ? [data] : []))
   }
 
@@ -239,7 +241,7 @@ function agrees(verdict: Vote, progress: number): boolean {
   return verdict === (progressLabel(progress) > 0 ? 'good' : 'bad')
 }
 
-/** What was said by the first judgement that voted as the majority did. */
+/** Returns the text of the first judgement that voted with the majority. */
 function firstCause({ judgements }: Scored, verdict: Vote): string {
   return judgements.find(({ score }) => VERDICTS[1 + score] === verdict)?.critique ?? ''
 }

@@ -2,7 +2,9 @@ import { type Config, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 
-/** The config that decides whatever follows from the event at a position: that of the last RunStarted. */
+/**
+ * Returns the config of the last RunStarted up to a position. It decides what follows from the event there.
+ */
 export function configAt(log: LogReader, position: number): Config {
   const starts = [...log.events({ types: ['RunStarted'], until: position })]
   const last = starts.at(-1)

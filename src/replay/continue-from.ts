@@ -1,4 +1,6 @@
-/** An episode brought back to any of its steps: played again from its seed, and compared with what was recorded. */
+/**
+ * Brings an episode back to any of its steps. It is played again from its seed and compared with the record.
+ */
 import type { OpenEpisode } from '../actors/rollout/player.ts'
 import type { Environment, Task } from '../environments/port.ts'
 import { RlError } from '../errors.ts'
@@ -9,7 +11,7 @@ import { trajectoryOf } from './why.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 
-/** What the log holds of a rollout: how it was asked for and what became of it. */
+/** A rollout in the log: its request and its end. */
 export type Recorded = {
   readonly request: EventData<'RolloutRequested'>
   readonly trajectory: Trajectory
@@ -18,7 +20,10 @@ export type Recorded = {
   readonly position: number
 }
 
-/** A rollout that has an action `step`, counted from 0. Errors: `whatif.unknown`, `whatif.no-step`. */
+/**
+ * Returns a rollout that has an action `step`, counted from 0.
+ * @throws RlError `whatif.unknown`, `whatif.no-step`
+ */
 export function recordedRollout(log: LogReader, rollout: string, step: number): Recorded {
   const played = trajectoryOf(log, rollout)
   const asked = log.byKey(`RolloutRequested/${rollout}`)
@@ -37,8 +42,9 @@ export function recordedRollout(log: LogReader, rollout: string, step: number): 
 }
 
 /**
- * The episode before action `step` (0 .. steps; `steps` is its end), and what was seen and done up to there.
- * Error: `whatif.other-state` with the first difference from what was recorded.
+ * Resolves to the episode before action `step` (0 .. steps, with `steps` for its end), and the turns and
+ * actions until there.
+ * @throws RlError `whatif.other-state` with the first difference from the record
  */
 export async function episodeAt(
   environment: Environment,
@@ -56,7 +62,7 @@ export async function episodeAt(
     if (at === step)
       return { episode, observations: observations.slice(0, at + 1), actions: actions.slice(0, at) }
     if (episode.turn.done)
-      throw otherState(rollout, `after ${at} actions it is over, where ${steps} were recorded`)
+      throw otherState(rollout, `after ${at} actions it is over, but ${steps} were recorded`)
     episode = await episode.step(actions[at])
   }
 }

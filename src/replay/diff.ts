@@ -1,4 +1,4 @@
-/** Two runs side by side: where they part, and how their figures differ over the tasks that both played. */
+/** Compares two runs: their first difference, and their figures over the tasks that both played. */
 import { loggedConfig } from '../config.ts'
 import { CATALOGUE, keyOf, type LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -8,7 +8,7 @@ import { differenceOf } from './facts.ts'
 
 type Divergence = {
   readonly key: string
-  /** Positions; null where a run does not have the event. */
+  /** Positions. Null if a run does not have the event. */
   readonly a: number | null
   readonly b: number | null
   readonly what: string
@@ -18,7 +18,10 @@ type PairedFigure = {
   /** `evaluation in-domain 5`, `train 3`: purpose, split of an evaluation, iteration. */
   readonly group: string
   readonly metric: 'success' | 'steps'
-  /** Unit of n: tasks (slots) that both runs played with the same task; each is the mean over its rollouts. */
+  /**
+   * The unit of n is a task (slot) that both runs played with the same task. Each value is the mean over its
+   * rollouts.
+   */
   readonly a: Estimate
   readonly b: Estimate
   /** b - a, paired by task and seed. */
@@ -26,12 +29,15 @@ type PairedFigure = {
 }
 
 export type RunDiff = {
-  /** Positions 1 to this are the same events; 0 where the runs share none. */
+  /** Positions 1 to this are the same events. It is 0 if the runs share none. */
   readonly shared: number
   readonly config: readonly { readonly key: string; readonly a: unknown; readonly b: unknown }[]
   readonly divergence: Divergence | null
   readonly figures: readonly PairedFigure[]
-  /** By group: rollouts that ended in both runs, with the same task and seed, and without an outcome in one of them or both. */
+  /**
+   * By group: rollouts that ended in both runs with the same task and seed, but have no outcome in at least
+   * one.
+   */
   readonly unpaired: readonly { readonly group: string; readonly rollouts: number }[]
 }
 
@@ -45,7 +51,7 @@ export function diffRuns(a: LogReader, b: LogReader): RunDiff {
   }
 }
 
-/** Two runs share what both inherit from the same log. */
+/** Returns the number of positions that both runs inherit from the same log. */
 function sharedPositions(a: LogReader, b: LogReader): number {
   const ofA = stretches(a)
   return Math.max(
@@ -66,7 +72,10 @@ function stretches(log: LogReader): { readonly path: string; readonly until: num
   return found
 }
 
-/** In the order of a's log, then of b's: the first fact that the other run does not have, or has otherwise. */
+/**
+ * Returns the first fact that the other run does not have, or has in another form. It goes through a's log,
+ * then b's.
+ */
 function firstDivergence(a: LogReader, b: LogReader, shared: number): Divergence | null {
   for (const event of facts(a, shared)) {
     const key = keyOf(event)
@@ -107,7 +116,7 @@ type Played = { readonly success: number; readonly steps: number }
 type End = {
   readonly task: string
   readonly seed: string
-  /** Null where it has no outcome. */
+  /** Null if it has no outcome. */
   readonly played: Played | null
 }
 
@@ -148,7 +157,7 @@ function pairedFigures(a: LogReader, b: LogReader, shared: number): Pick<RunDiff
   return { figures, unpaired: [...unpaired].map(([group, rollouts]) => ({ group, rollouts })) }
 }
 
-/** Of a rollout that failed its request tells split and seed. */
+/** Yields ends of rollouts. For a failed rollout its request tells split and seed. */
 function* endsOf(log: LogReader, after: number): Generator<[group: string, rollout: string, End]> {
   for (const event of log.events({ from: after + 1, types: ['TrajectoryCompleted', 'RolloutFailed'] })) {
     const { rollout } = event.data

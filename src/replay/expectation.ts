@@ -1,4 +1,6 @@
-/** What a replay of a run is expected to give: recorded once beside its log, compared by every later replay. */
+/**
+ * Expected result of a run's replay. It is recorded once beside the log, and compared by every later replay.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
@@ -7,7 +9,7 @@ import type { Replay } from './replay.ts'
 
 const schema = z.strictObject({
   position: z.int(),
-  /** Of `Replay`: all that the deciders gave. */
+  /** Digest of all decisions, as in `Replay`. */
   decisions: z.string(),
   projections: z.record(z.string(), z.string()),
   /** The first difference from the log that was accepted, else null. */
@@ -28,13 +30,13 @@ export function expectationOf(
   }
 }
 
-/** Null where nothing was ever accepted. */
+/** Returns null if nothing was ever accepted. */
 export function readExpectation(path: string): Expectation | null {
   if (!existsSync(path)) return null
   try {
     return schema.parse(JSON.parse(readFileSync(path, 'utf8')))
   } catch (cause) {
-    throw new RlError(`${path} is not what a replay writes`, {
+    throw new RlError(`${path} is not the result of a replay`, {
       code: 'replay.bad-expectation',
       hint: 'record it anew: rl replay RUN --accept',
       cause,
@@ -47,9 +49,9 @@ export function writeExpectation(path: string, expectation: Expectation): void {
 }
 
 /**
- * What a replay gives otherwise than was recorded; null where nothing, and of a log that has grown since. A replay of a part of
- * it need not come upon the accepted difference (`whole`: it compared from the first position on), and only up to the same end
- * are the digests known.
+ * Returns the difference between a replay and the recorded expectation. Returns null if there is none, or if
+ * the log has grown since. A partial replay need not meet the accepted difference (`whole`: it compared from
+ * the first position on). Its digests are compared only if it ended at the same position.
  */
 export function surprise(expected: Expectation, given: Expectation, whole = true): string | null {
   if (given.position > expected.position) return null
@@ -66,7 +68,7 @@ export function surprise(expected: Expectation, given: Expectation, whole = true
   return other === undefined ? null : `the projection '${other}' has other rows than recorded`
 }
 
-/** Not by position: what is missing is told at the last that was read. */
+/** Compares without the position: a missing event is reported at the last position that was read. */
 function isSame(given: NonNullable<Expectation['difference']>, accepted: Expectation['difference']): boolean {
   return given.key === accepted?.key && given.what === accepted.what
 }

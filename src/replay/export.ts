@@ -31,7 +31,10 @@ const READ = [
   'IterationCompleted',
 ] as const
 
-/** Evaluations as they come, the others when their iteration is completed; those of an open iteration last, without advantages. */
+/**
+ * Yields evaluations as they come, other rows when their iteration is completed. Rows of an open iteration
+ * come last, without advantages.
+ */
 export function* trajectoryRows(log: LogReader): Generator<TrajectoryRow> {
   let config = loggedConfig(startsOf(log).first.data.config)
   const open = new Map<number, Open>()
@@ -87,14 +90,14 @@ function* rowsOf(
   }
 }
 
-/** What the log knows of trajectories beside their own events. */
+/** Facts about trajectories that the log holds outside their own events. */
 type Elsewhere = (
   trajectory: Trajectory,
   credit: Pick<TrajectoryFacts, 'scores' | 'advantages'>,
 ) => TrajectoryRow
 
 function openRows(log: LogReader): { readonly see: (task: Known) => void; readonly row: Elsewhere } {
-  /** By slot and id: two slots may have come to the same task. */
+  /** Tasks by slot and id: two slots may have come to the same task. */
   const tasks = new Map<string, Known['data']['task']>()
   const fact = <T extends Found>(type: T, key: string): EventData<T> | null => {
     const event = log.byKey(`${type}/${key}`)
@@ -115,7 +118,7 @@ function openRows(log: LogReader): { readonly see: (task: Known) => void; readon
   }
 }
 
-/** Figures of one event: `step` is the iteration, as trackers of experiments have it. */
+/** Figures of one event. `step` is the iteration, in the words of experiment trackers. */
 export type MetricRow = {
   readonly step: number
   /** Milliseconds since 1970. */
@@ -125,7 +128,10 @@ export type MetricRow = {
 
 const MEASURED = ['IterationCompleted', 'EvaluationCompleted', 'PolicyUpdated', 'RewardModelUpdated'] as const
 
-/** In order of the log: `train/accuracy`, `evaluation/<split>/accuracy`, `policy/<figure>`, `reward-model/<figure>`. */
+/**
+ * Yields in the order of the log: `train/accuracy`, `evaluation/<split>/accuracy`, `policy/<figure>`,
+ * `reward-model/<figure>`.
+ */
 export function* metricRows(log: LogReader): Generator<MetricRow> {
   for (const event of log.events({ types: MEASURED })) {
     const { time } = event

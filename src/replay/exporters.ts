@@ -1,4 +1,4 @@
-/** Formats in which a run leaves for other tools: ours, and those of a module of the user's. */
+/** Formats of a run for other tools: ours, and those of a user's module. */
 import { once } from 'node:events'
 import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -14,11 +14,11 @@ import { writeParquet } from './parquet.ts'
 import { tensorboardFile } from './tensorboard.ts'
 
 export type Exporter = {
-  /** As `--format` names it. */
+  /** Name for `--format`. */
   readonly name: string
   /** A line for `rl export --help`. */
   readonly summary: string
-  /** Writes what the log holds to a path; resolves to a line that tells what was written. */
+  /** Writes the log to a path in this format. Resolves to a line about the written files. */
   readonly write: (log: LogReader, out: string) => Promise<string>
 }
 
@@ -32,7 +32,7 @@ export const EXPORTERS: readonly Exporter[] = [
   {
     name: 'parquet',
     summary: 'the same as a Parquet file',
-    write: async (log, out) => `${writeParquet(out, trajectoryRows(log))} trajectories in ${out}`,
+    write: async (log, out) => `${await writeParquet(out, trajectoryRows(log))} trajectories in ${out}`,
   },
   {
     name: 'metrics',
@@ -62,7 +62,10 @@ export const EXPORTERS: readonly Exporter[] = [
   },
 ]
 
-/** Ours and those that a module exports as `exporters`. @throws RlError `exporter.invalid`, or as `loadUserModule` */
+/**
+ * Returns our exporters and those that a module exports as `exporters`.
+ * @throws RlError `exporter.invalid`, or an error of `loadUserModule`
+ */
 export async function exportersWith(module: string | undefined): Promise<readonly Exporter[]> {
   if (module === undefined) return EXPORTERS
   const { file, exports } = await loadUserModule(module, '--module')
@@ -74,12 +77,13 @@ export async function exportersWith(module: string | undefined): Promise<readonl
     if (typeof name !== 'string' || name === '') throw invalid(file, `exporter ${i} has no name`)
     if (typeof summary !== 'string') throw invalid(file, `'${name}' has no summary`)
     if (typeof write !== 'function') throw invalid(file, `'${name}' has no function \`write\``)
-    if (EXPORTERS.some((ours) => ours.name === name)) throw invalid(file, `'${name}' is a format of ours`)
+    if (EXPORTERS.some((ours) => ours.name === name))
+      throw invalid(file, `'${name}' is the name of a built-in format`)
   }
   return [...EXPORTERS, ...(list as Exporter[]).map((one) => guarded(one, file))]
 }
 
-/** A user's exporter: it is named where it fails, and says what it has written. */
+/** Guards a user's exporter. Errors name it, and it must say what it has written. */
 function guarded(exporter: Exporter, file: string): Exporter {
   const call: UserCall = {
     ...{ file, part: `exporters: '${exporter.name}': write()`, code: 'exporter.invalid' },
@@ -112,7 +116,7 @@ function* linesOf(rows: Iterable<object>): Generator<string> {
   for (const row of rows) yield `${JSON.stringify(row)}\n`
 }
 
-/** How many pieces there were. */
+/** Writes the pieces. Resolves to their number. */
 async function writePieces(path: string, pieces: Iterable<string>): Promise<number> {
   const out = createWriteStream(path)
   let count = 0

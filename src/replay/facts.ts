@@ -1,4 +1,4 @@
-/** Comparing what was decided with what stands in the log: everything but what is measured must be the same. */
+/** Compares decisions with the log. Everything except measured values must be the same. */
 import type { NewEvent } from '../events/catalogue.ts'
 import { withoutMeasurements } from '../events/digest.ts'
 import { packCanonical } from '../events/msgpack.ts'
@@ -12,7 +12,7 @@ export function sameFact(a: NewEvent, b: NewEvent): boolean {
   return a.type === b.type && same(withoutMeasurements(a.data), withoutMeasurements(b.data))
 }
 
-/** Whether `difference` finds nothing: most of what is compared is the same, and then no path has to be told. */
+/** Whether `difference` finds nothing. Most compared values are equal, and then no path has to be built. */
 function same(a: unknown, b: unknown): boolean {
   if (!isParts(a) || !isParts(b)) return sameValue(a, b)
   if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b) === 0
@@ -23,7 +23,10 @@ function same(a: unknown, b: unknown): boolean {
   return true
 }
 
-/** Where two facts differ first, e.g. `data.accuracy.n: 7, not 8`; null where they are the same. */
+/**
+ * Returns the first difference of two facts, e.g. `data.accuracy.n: 7, not 8`. Returns null if they are the
+ * same.
+ */
 export function differenceOf(expected: NewEvent, found: NewEvent): string | null {
   if (expected.type !== found.type) return `type: ${found.type}, not ${expected.type}`
   return difference(withoutMeasurements(expected.data), withoutMeasurements(found.data), 'data')
@@ -42,7 +45,7 @@ function difference(expected: unknown, found: unknown, path: string): string | n
   return sameValue(expected, found) ? null : `${path}: ${short(found)}, not ${short(expected)}`
 }
 
-/** As their bytes are: 0 and -0 are one number there. */
+/** Compares by bytes: 0 and -0 are the same number there. */
 function sameValue(a: unknown, b: unknown): boolean {
   return a === b || (Number.isNaN(a) && Number.isNaN(b))
 }
@@ -56,7 +59,10 @@ function short(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
 
-/** Where a result contradicts what was asked for: fields that both name must agree. Null where nothing does. */
+/**
+ * Returns a contradiction between a result and its request: fields that both have must agree. Returns null if
+ * they do.
+ */
 export function contradictionOf(input: unknown, { data }: NewEvent): string | null {
   if (!isParts(input)) return null
   const given = data as Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-/** A new run that shares another's events up to a position, and goes on from there under a config of its own. */
+/** A new run that shares another's events up to a position, and goes on from there under its own config. */
 import { uuidv7 } from 'uuidv7'
 import { startDecider } from '../actors/decider/decider.ts'
 import { splitsOf } from '../actors/decider/task-counts.ts'
@@ -6,7 +6,7 @@ import { deciderOf } from '../actors/deciders.ts'
 import { codeVersion } from '../actors/head/code-version.ts'
 import { inheritOwn } from '../actors/head/own-runs.ts'
 import type { RunFolder } from '../broker/connection.ts'
-import { type Config, changeConfig, configDigest, loggedConfig, redact } from '../config.ts'
+import { type Config, changeConfig, configDigest, loggable, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { CATALOGUE, type EventData } from '../events/catalogue.ts'
 import { encodeEnvelope } from '../events/codec.ts'
@@ -23,9 +23,9 @@ export type Fork = {
 }
 
 /**
- * Makes the log of a fork: nothing of the parent's is copied, and the parent's files are only read. Its own first event is
- * a RunStarted with the changed config, which decides whatever follows from later events; what was decided before, and is
- * not in the log up to the position, is carried out as decided.
+ * Makes the log of a fork. Nothing of the parent's is copied, and its files are only read. The fork's first
+ * own event is a RunStarted with the changed config, which decides what follows from later events. Earlier
+ * decisions whose events are after the position are carried out as decided.
  */
 export function forkRun(
   parent: RunFolder,
@@ -55,7 +55,7 @@ export function makeFork(
   { at, config, now = Date.now() }: { at: number; config: Config; now?: number },
 ): void {
   const data: EventData<'RunStarted'> = {
-    config: redact(config),
+    config: loggable(config),
     configDigest: configDigest(config),
     codeVersion: codeVersion(),
     seed: config.run.seed,
@@ -75,7 +75,7 @@ export function makeFork(
   inheritMark(parent.log, child.log)
 }
 
-/** A fork of one's own run is one's own: its modules run by themselves as those of the parent do. */
+/** A fork of one's own run is one's own: its modules are as trusted as the parent's. */
 function inheritMark(parent: string, child: string): void {
   const log = openLogReader(child)
   const above = openLogReader(parent)
@@ -87,7 +87,7 @@ function inheritMark(parent: string, child: string): void {
   }
 }
 
-/** Once its end is decided, a run cannot go on. */
+/** A run whose end is decided cannot go on. */
 function checkOpen(log: LogReader, at: number): void {
   const over = log.byKey('RunCompleted')
   if (!over) return
@@ -95,11 +95,14 @@ function checkOpen(log: LogReader, at: number): void {
   if (at >= decided)
     throw new RlError(`the end of run '${log.run}' is decided at position ${decided}`, {
       code: 'fork.too-late',
-      hint: `fork it before: --at ${decided - 1} at most`,
+      hint: `fork it earlier: --at ${decided - 1} at most`,
     })
 }
 
-/** Tasks are loaded once, at the start of a run: a fork that names a split without any would wait for them for ever. */
+/**
+ * Refuses a split without tasks. Tasks are loaded once, at the start of a run, so a fork would wait for them
+ * for ever.
+ */
 function checkSplits(
   log: LogReader,
   { at, before, after }: { at: number; before: Config; after: Config },
@@ -117,7 +120,7 @@ function checkSplits(
     })
 }
 
-/** For a log that lost the cause of its end: where the head comes to it. */
+/** Finds the position at which the head decides the end, for a log that lost the cause of its end. */
 function endDecidedAt(log: LogReader): number | null {
   const head = startDecider(deciderOf('head', loggedConfig(startsOf(log).first.data.config)))
   for (const event of log.events({ types: [...head.decider.interests] }))

@@ -1,6 +1,7 @@
 /**
- * Iterations as traces for any OpenTelemetry viewer: OTLP in JSON, as collectors take it on /v1/traces. Model calls bear the
- * attributes of the GenAI semantic conventions. Ids are those that the events bear, so an export is the same every time.
+ * Iterations as traces for any OpenTelemetry viewer: OTLP in JSON, as collectors take it on /v1/traces. Model
+ * calls have the attributes of the GenAI semantic conventions. Ids come from the events, so an export is
+ * always the same.
  */
 import { loggedConfig } from '../config.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
@@ -38,7 +39,10 @@ const CLOSING = [
   'EvaluationCompleted',
 ] as const
 
-/** One span for each event that ends something; what it belongs to is its parent. An iteration is a trace. */
+/**
+ * Yields one span for each event that ends something. Its parent is the span around it. An iteration is a
+ * trace.
+ */
 export function* spansOf(log: LogReader): IterableIterator<Span> {
   const { last } = startsOf(log)
   const { policy } = loggedConfig(last.data.config)
@@ -115,7 +119,7 @@ export function* spansOf(log: LogReader): IterableIterator<Span> {
   }
 }
 
-/** How a rollout ended; without an outcome if its environment abstained. */
+/** Attributes of a rollout's end. It has no outcome if its environment abstained. */
 function playedAttributes({
   outcome,
   ended,
@@ -127,7 +131,10 @@ function playedAttributes({
     : { ...ending, 'rl.abstained': outcome.reason }
 }
 
-/** The whole export as JSON: one resource, one scope. In pieces of a span each: a long run has more than a string can hold. */
+/**
+ * Yields the whole export as JSON: one resource, one scope. A piece is one span, because a long run exceeds
+ * one string.
+ */
 export function* otlpPieces(log: LogReader): IterableIterator<string> {
   const resource = { attributes: [attribute('service.name', 'rlanything'), attribute('rl.run', log.run)] }
   const scope = { name: 'rlanything' }
@@ -146,7 +153,7 @@ type Place = {
   readonly parent: string
   readonly name: string
   readonly kind?: 1 | 3
-  /** Where the span begins; its event is where it ends. */
+  /** Event at which the span begins. Its own event is its end. */
   readonly cause: LoggedEvent | null
   readonly event: LoggedEvent
 }

@@ -1,4 +1,4 @@
-/** Trajectories as a Parquet file: lists are LIST columns, one row group a thousand rows. */
+/** Trajectories as a Parquet file. Lists are LIST columns. A row group has a thousand rows. */
 import { fileWriter, ParquetWriter } from 'hyparquet-writer'
 import { COLUMNS, type Kind, type TrajectoryRow } from './trajectory-row.ts'
 
@@ -14,23 +14,23 @@ const TYPES: Readonly<Record<Kind, Pick<SchemaElement, 'type' | 'converted_type'
 
 const ROW_GROUP = 1_000
 
-/** Writes all rows; returns how many. */
-export function writeParquet(path: string, rows: Iterable<TrajectoryRow>): number {
+/** Writes all rows. Resolves to their number. */
+export async function writeParquet(path: string, rows: Iterable<TrajectoryRow>): Promise<number> {
   const writer = new ParquetWriter({ writer: fileWriter(path), schema: schema() })
   let group: TrajectoryRow[] = []
   let count = 0
-  const flush = () => {
+  const flush = async () => {
     const names = Object.keys(COLUMNS) as (keyof TrajectoryRow)[]
-    writer.write({ columnData: names.map((name) => ({ name, data: group.map((row) => row[name]) })) })
+    await writer.write({ columnData: names.map((name) => ({ name, data: group.map((row) => row[name]) })) })
     group = []
   }
   for (const row of rows) {
     group.push(row)
     count++
-    if (group.length === ROW_GROUP) flush()
+    if (group.length === ROW_GROUP) await flush()
   }
-  if (group.length > 0 || count === 0) flush()
-  writer.finish()
+  if (group.length > 0 || count === 0) await flush()
+  await writer.finish()
   return count
 }
 

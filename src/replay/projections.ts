@@ -1,4 +1,4 @@
-/** Projections folded anew beside those that the run keeps. */
+/** Folds projections anew and compares them with those that the run keeps. */
 import { accessSync, constants, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -29,8 +29,8 @@ export function openRebuild(users: readonly Projection[] = []): Rebuild {
 }
 
 /**
- * Digests of the projections that a run keeps in its file, brought up to the end of the log on a copy: the file itself is
- * not touched. Null where the run keeps none.
+ * Returns digests of the projections in a run's file, brought up to the end of the log. This is done on a
+ * copy, so the file does not change. Returns null if the run keeps none.
  */
 export function keptDigests(file: string, log: LogReader, users: readonly Projection[] = []): Digests | null {
   if (!existsSync(file)) return null
@@ -44,14 +44,16 @@ export function keptDigests(file: string, log: LogReader, users: readonly Projec
   }
 }
 
-/** The file that a run keeps, to be brought up to the log: a copy of it if this user may not write it. */
+/**
+ * Opens the file that a run keeps, to bring it up to the log. If this user may not write it, opens a copy.
+ */
 export function openKeptFile(file: string): ReadDatabase {
   if (!canWrite(file)) return openCopy(file)
   const db = new Database(file, { timeout: 5000 })
   return { db, close: () => db.close() }
 }
 
-/** Whether this user may change the file, or make it, with what SQLite writes beside it. */
+/** Whether this user may change or make the file, and the files that SQLite writes beside it. */
 export function canWrite(file: string): boolean {
   try {
     accessSync(dirname(file), constants.W_OK)
@@ -62,7 +64,7 @@ export function canWrite(file: string): boolean {
   }
 }
 
-/** What is written to it is gone when it is closed. */
+/** Opens a copy. Writes to it are lost when it is closed. */
 function openCopy(file: string): ReadDatabase {
   const folder = mkdtempSync(join(tmpdir(), 'rl-projections-'))
   const close = () => rmSync(folder, { recursive: true, force: true })

@@ -1,4 +1,5 @@
-/** An old run's events sent again under another run id, so that a tool can be tried on them as on a live run. */
+/** Sends an old run's events again under another run id. So a tool can be tried on them as on a live run. */
+import { pause } from '../clock.ts'
 import type { Bus } from '../events/bus.ts'
 import { encodeEnvelope } from '../events/codec.ts'
 import type { Envelope } from '../events/envelope.ts'
@@ -12,14 +13,15 @@ import {
   type ReadReply,
   readRequest,
 } from '../events/log-protocol.ts'
-import type { LogReader, RawEvent } from '../events/log-reader.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import type { RawEvent } from '../events/log-rows.ts'
 import { pack } from '../events/msgpack.ts'
 import { POSITION_HEADER, subjectsOf } from '../events/subjects.ts'
 
 export type PublishOptions = {
   /** Run id under which the events appear. */
   readonly run: string
-  /** Times faster than it happened; Infinity for as fast as possible. */
+  /** Speed as a multiple of the original. Infinity: as fast as possible. */
   readonly speed: number
   readonly until?: number
   /** Answers readers of the log until the signal, also when all is sent. */
@@ -32,7 +34,10 @@ const PAGE = 500
 /** Longest silence: nobody wants to wait for a night between two events. */
 const LONGEST_WAIT_MS = 10_000
 
-/** Serves reading up to what was sent so far, with the blobs, and sends one event after the other. Resolves to how many were sent. */
+/**
+ * Sends one event after the other, and serves reads up to the last sent one, with the blobs. Resolves to the
+ * number of sent events.
+ */
 export async function publishAgain(log: LogReader, bus: Bus, options: PublishOptions): Promise<number> {
   const { run, speed, until = Infinity, signal } = options
   const subjects = subjectsOf(run)
@@ -67,7 +72,8 @@ export async function publishAgain(log: LogReader, bus: Bus, options: PublishOpt
       if (page.events.length === 0) break
       for (const raw of page.events) {
         const { body, envelope } = renamed(raw, run)
-        if (before !== null && speed < Infinity) await pause((envelope.time - before) / speed, signal)
+        const waitMs = before !== null && speed < Infinity ? (envelope.time - before) / speed : 0
+        if (waitMs >= 1) await pause(Math.min(waitMs, LONGEST_WAIT_MS), signal)
         if (signal?.aborted) break
         before = envelope.time
         sent = raw.position
@@ -91,17 +97,6 @@ function renamed(
 ): { readonly body: Uint8Array; readonly envelope: Envelope } {
   const envelope = { ...(unpackFast(body) as Envelope), run }
   return { body: encodeEnvelope(envelope), envelope }
-}
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  if (ms < 1) return Promise.resolve()
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, Math.min(ms, LONGEST_WAIT_MS))
-    signal?.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 }
 
 function aborted(signal: AbortSignal | undefined): Promise<void> {

@@ -1,16 +1,11 @@
 /**
- * Replays a run: feeds its log to every decider and compares what each would emit with what the log holds. Workers' results
- * are taken as they are; what of them follows from the log alone (the rewards behind an update) is computed again.
+ * Replays a run: feeds its log to every decider and compares their outputs with the log. Workers' results are
+ * taken as they are. Figures that follow from the log alone (the rewards behind an update) are computed
+ * again.
  */
 import { createHash } from 'node:crypto'
-import {
-  decidingAction,
-  type Job,
-  type Output,
-  type RunningDecider,
-  startDecider,
-} from '../actors/decider/decider.ts'
-import type { Train } from '../actors/decider/jobs.ts'
+import { decidingAction, type Output, type RunningDecider, startDecider } from '../actors/decider/decider.ts'
+import type { Job } from '../actors/decider/jobs.ts'
 import { decidersOf } from '../actors/deciders.ts'
 import { type Config, loggedConfig } from '../config.ts'
 import { type EventType, keyOf, type LoggedEvent, type NewEvent } from '../events/catalogue.ts'
@@ -22,9 +17,12 @@ import { startsOf } from '../events/starts.ts'
 import { contradictionOf, differenceOf, factOf, sameFact } from './facts.ts'
 import { openUpdates } from './updates.ts'
 
-/** Where log and deciders disagree for the first time. */
+/** The first disagreement of log and deciders. */
 export type Difference = {
-  /** Of the event that is other than decided, or was not decided; of the last event where one is missing. */
+  /**
+   * Position of the event that differs from the decision, or that was not decided. If an event is missing,
+   * the last position.
+   */
   readonly position: number
   readonly kind: 'other' | 'not-decided' | 'missing' | 'contradiction'
   readonly role: Role
@@ -32,16 +30,16 @@ export type Difference = {
   readonly key: string
   /** One sentence: what is different. */
   readonly what: string
-  /** The event that led to the decision; null where there was no decision. */
+  /** The event that led to the decision. Null if there was no decision. */
   readonly cause: { readonly position: number; readonly type: EventType } | null
-  /** State of the decider after that event; where there was none, at `position`. */
+  /** State of the decider after that event, or at `position` if there was no decision. */
   readonly state: string
   readonly decided: NewEvent | Job | null
   readonly found: LoggedEvent | null
 }
 
 export type ReplayOptions = {
-  /** First position that is compared; what is before is only fed. */
+  /** First position that is compared. Earlier events are only fed. */
   readonly from?: number
   /** Last position that is read. */
   readonly until?: number
@@ -92,7 +90,7 @@ export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
   let completed = false
   let last: LoggedEvent | null = null
 
-  /** Notes the first difference only: what follows from it is no news. */
+  /** Notes the first difference only. Later ones may follow from it. */
   function differ(found: Omit<Difference, 'cause' | 'state' | 'decided'>, by: Expected | null): void {
     difference ??= {
       ...found,
@@ -132,10 +130,10 @@ export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
       if (event.cause !== cause.id) return { kind: 'other', what: 'it names another cause' } as const
       return null
     }
-    const { kind, input } = output.job
+    const { job } = output
     const what =
-      contradictionOf(input, event) ??
-      (kind === 'train' ? updates.contradiction(event, input as Train, config) : null)
+      contradictionOf(job.input, event) ??
+      (job.kind === 'train' ? updates.contradiction(event, job.input, config) : null)
     return what === null ? null : ({ kind: 'contradiction', what } as const)
   }
 
@@ -208,7 +206,10 @@ function byType(deciders: readonly RunningDecider[]): Map<EventType, RunningDeci
   return map
 }
 
-/** By type: whose decision such an event may be, or whose work it may answer; of the others anything may come from workers and people. */
+/**
+ * Maps a type to the deciders that may decide such an event, or whose work it may answer. Other types come
+ * freely from workers and people.
+ */
 function decidingByType(deciders: readonly RunningDecider[]): Map<string, RunningDecider[]> {
   const map = new Map<string, RunningDecider[]>()
   for (const running of deciders)

@@ -36,7 +36,7 @@ type Totals = {
   accepted: number
 }
 
-/** Of the iterations that are completed. */
+/** Result over the completed iterations. */
 export type Rescore = {
   readonly iterations: number
   readonly trajectories: number
@@ -46,7 +46,7 @@ export type Rescore = {
   readonly moved: number
   readonly before: Readonly<Totals>
   readonly after: Readonly<Totals>
-  /** Groups in which at least one advantage turned its sign or was switched on or off. */
+  /** Groups in which at least one advantage changed its sign or became or ceased to be 0. */
   readonly changed: readonly ChangedGroup[]
   readonly flipped: readonly FlippedTask[]
 }
@@ -69,7 +69,7 @@ type Iteration = {
   readonly groups: Map<string, Group>
   readonly scored: JudgedStep[]
   readonly asked: number
-  /** Of candidates, by slot: what became of them, before and after. */
+  /** Decisions on candidates by slot, before and after. */
   readonly accepted: Map<string, { before: boolean; after: boolean }>
   readonly flipped: FlippedTask[]
 }
@@ -84,7 +84,11 @@ const READ = [
   'IterationCompleted',
 ] as const
 
-/** `set`: words as of `--set`. Errors: `rescore.no-effect`. */
+/**
+ * Computes rewards, advantages and acceptance of a run under other rules.
+ * @param set keys in the form of `--set`
+ * @throws RlError `rescore.no-effect`
+ */
 export function rescore(log: LogReader, set: readonly string[]): Rescore {
   checkRescored(set)
   let rules = bothRules(startsOf(log).first, set)
@@ -189,12 +193,15 @@ function openIteration({ groups, rolloutsPerTask }: EventData<'IterationPlanned'
   }
 }
 
-/** Without its texts and tokens: those of a whole iteration would fill the memory. */
+/** Drops texts and tokens: those of a whole iteration would fill the memory. */
 function played({ rollout, index, outcome, steps, actions, usage, ended }: Played): Played {
   return { rollout, index, outcome, steps, actions, usage, ended }
 }
 
-/** Of the groups that may be learned from under these rules: active tasks, and candidates that they accept. */
+/**
+ * Returns advantages of the groups that may be learned from under these rules: active tasks, and accepted
+ * candidates.
+ */
 function advantagesOf({ groups, scored, accepted }: Iteration, when: 'before' | 'after', config: Config) {
   const learnable = [...groups.values()]
     .filter(

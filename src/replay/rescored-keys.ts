@@ -1,4 +1,7 @@
-/** What a rescore does with each key of a config: it computes what follows from the key, or says why it cannot. */
+/**
+ * The effect of each key of a config on a rescore: it computes what follows from the key, or says why it
+ * cannot.
+ */
 
 import { presentPath } from '../config/renamed.ts'
 import type { Config } from '../config.ts'
@@ -6,6 +9,9 @@ import { RlError } from '../errors.ts'
 
 /** Sections whose rules stored votes can be held to. */
 type Section = 'learning' | 'adaptation' | 'rewardModel'
+
+/** A key of a section, or of its fine points. */
+type KeyOf<S extends Section> = Exclude<keyof Config[S] | keyof Config[S]['expert'], 'expert'>
 
 /** `computed`, or why it is not. */
 type Effect = string
@@ -28,8 +34,8 @@ const ENDPOINT = {
   ...{ promptPrice: ASKED, completionPrice: ASKED },
 }
 
-/** Every key of the sections stands here: a new one does not compile until it is decided what a rescore does with it. */
-const KEYS: { readonly [S in Section]: { readonly [K in keyof Config[S]]-?: Effect } } = {
+/** Holds every key of the sections. A new key does not compile until its effect on a rescore is decided. */
+const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = {
   learning: {
     module: COMPUTED,
     reward: COMPUTED,
@@ -90,10 +96,11 @@ const KEYS: { readonly [S in Section]: { readonly [K in keyof Config[S]]-?: Effe
 export function checkRescored(set: readonly string[]): void {
   for (const word of set) {
     const [path] = word.split('=', 1)
-    const [section, key] = presentPath(path.split('.'))
+    const [section, first, second] = presentPath(path.split('.'))
+    const key = first === 'expert' ? second : first
     const keys: Readonly<Record<string, Effect>> = isSection(section) ? KEYS[section] : {}
     if (key === undefined || !Object.hasOwn(keys, key)) {
-      if (isSection(section) && key !== undefined) continue // An unknown key is told by the config, with the nearest one.
+      if (isSection(section) && key !== undefined) continue // An unknown key is reported by the config, with the nearest one.
       throw refused(`${path} is no key that votes could tell anything about`)
     }
     if (keys[key] !== COMPUTED) throw refused(`${path} changes nothing here: ${keys[key]}`)

@@ -1,4 +1,4 @@
-/** By which rule of its machine a decider came to a decision: guards and transitions by name. */
+/** The rule of a machine by which a decider made a decision: guards and transitions by name. */
 import { actionsOf, describe, statesOf, transitionsOf } from '../actors/decider/chart.ts'
 import { type Decider, decidingAction, startDecider } from '../actors/decider/decider.ts'
 import { deciderOf, decidersOf } from '../actors/deciders.ts'
@@ -17,7 +17,7 @@ export type Ruling = {
   readonly context: unknown
 }
 
-/** Feeds one decider up to a position and tells what the event there did to it. */
+/** Feeds one decider up to a position and returns the effect of the event there. */
 export function rulingAt(log: LogReader, role: Role, position: number): Ruling {
   const running = startDecider(deciderOf(role, loggedConfig(startsOf(log).first.data.config)))
   const { interests } = running.decider
@@ -33,8 +33,8 @@ export function rulingAt(log: LogReader, role: Role, position: number): Ruling {
 }
 
 /**
- * The transition that decided an event, or that asked for the work whose result it is; null where no decider had a say.
- * From the charts alone, so it takes no time on a log of any length.
+ * Returns the transition that decided an event, or that asked for the work whose result it is. Returns null
+ * if no decider had a say. It needs the charts alone, so it takes no time on a log of any length.
  */
 export function ruleOf(event: LoggedEvent): string | null {
   for (const decider of charts()) {

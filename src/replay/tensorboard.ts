@@ -4,7 +4,7 @@
  */
 import type { MetricRow } from './export.ts'
 
-/** The bytes of one file `events.out.tfevents.*`. */
+/** Returns the bytes of one file `events.out.tfevents.*`. */
 export function tensorboardFile(rows: Iterable<MetricRow>): Buffer {
   const records: Buffer[] = []
   let first = true

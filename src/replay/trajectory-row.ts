@@ -1,4 +1,7 @@
-/** The columns of exported trajectories: one table, from which rows, their types and the schema of Parquet files follow. */
+/**
+ * The columns of exported trajectories: one table that defines rows, their types and the schema of Parquet
+ * files.
+ */
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../events/columns.ts'
 import { plainData } from '../events/plain.ts'
@@ -12,15 +15,18 @@ export type TrajectoryFacts = {
   readonly event: Pick<LoggedEvent<'TrajectoryCompleted'>, 'position' | 'time' | 'actor' | 'data'>
   /** Null if the log begins after it. */
   readonly task: Task | null
-  /** [steps] of a step that was judged; null of others. */
+  /** [steps] judgements. Null for a step that was not judged. */
   readonly judged: readonly (Judged | null)[]
-  /** [steps]: what enters the step reward beside the outcome; null where it was not trained on (evaluations, abstentions). */
+  /**
+   * [steps] the part of the step reward beside the outcome. Null if it was not trained on (evaluations,
+   * abstentions).
+   */
   readonly scores: readonly number[] | null
   /** [steps]: 0 for a step that is not trained. Null as above. */
   readonly advantages: readonly number[] | null
-  /** How the rollout's program ended on each test of its task; null if it is none of programs. */
+  /** End of the rollout's program on each test of its task. Null if the actions are not programs. */
   readonly tested: EventData<'ProgramTested'> | null
-  /** What was on the screen at each step; null if nothing was drawn. */
+  /** Pictures of the screen at each step. Null if nothing was drawn. */
   readonly frames: EventData<'FramesRecorded'> | null
 }
 
@@ -65,7 +71,7 @@ function usage<F extends keyof Trajectory['usage']>(name: F): Column<number, `us
   return column('int', 'one', ({ event }) => event.data.usage[name], [`usage.${name}`])
 }
 
-/** [T] values of all segments, one after the other. */
+/** [T] values of all segments, concatenated. */
 function tokens<F extends keyof Trajectory['segments'][number]>(
   kind: Kind,
   name: F,
@@ -76,7 +82,7 @@ function tokens<F extends keyof Trajectory['segments'][number]>(
   ])
 }
 
-/** Columns of tokens that only some segments have: null if none has. */
+/** Columns of tokens that only some segments have. Null if no segment has them. */
 function allowed<F extends 'allowedOffsetsI32' | 'allowedI32'>(
   name: F,
 ): Column<readonly (readonly number[] | null)[] | null, `segment.${F}`> {
@@ -91,7 +97,9 @@ function allowed<F extends 'allowedOffsetsI32' | 'allowedI32'>(
   )
 }
 
-/** A value of each step's judgements; null of a step that was not judged, and in place of all if none was. */
+/**
+ * A value of each step's judgements. Null for a step that was not judged, and for the whole row if none was.
+ */
 function judged<Value>(
   kind: Kind,
   shape: Shape,
@@ -125,7 +133,7 @@ export const COLUMNS = {
   seed: column('json', 'one', ({ event }) => [...event.data.seed], ['seed']),
   policy_version: field('int', 'one', 'policyVersion'),
   prompt_sha256: column('text', 'one', ({ event }) => event.data.promptSha256 ?? null, ['promptSha256']),
-  /** In [0, 1]; null where the environment abstained, as the next. */
+  /** In [0, 1]. Null if the environment abstained, like the next column. */
   outcome: column('double', 'one', ({ event }) => scored(event.data)?.value ?? null, [
     'outcome.kind',
     'outcome.value',
@@ -147,7 +155,7 @@ export const COLUMNS = {
   trainable: field('flag', 'one', 'trainable'),
   scores: column('double', 'list', ({ scores }) => scores),
   advantages: column('double', 'list', ({ advantages }) => advantages),
-  /** [steps][judgements]: -1, 0 or 1, and what was written before. */
+  /** [steps][judgements] votes -1, 0 or 1, and the text before each. */
   votes: judged('json', 'one', ({ judgements }) => judgements.map(({ score }) => score)),
   critiques: judged('json', 'one', ({ judgements }) => judgements.map(({ critique }) => critique)),
   /** [steps] of a good verdict, and the environment's own measure of the step. */
@@ -162,11 +170,14 @@ export const COLUMNS = {
   usage_cached_tokens: usage('cachedTokens'),
   usage_completion_tokens: usage('completionTokens'),
   timing: column('json', 'one', ({ event }) => event.data.timing ?? null, ['timing']),
-  /** [T] of all segments, one after the other; `mask` is 1 where the token was sampled. */
+  /** [T] of all segments, concatenated. `mask` is 1 if the token was sampled. */
   tokens: tokens('int', 'tokensI32', ({ tokensI32 }) => readInt32(tokensI32)),
   mask: tokens('int', 'maskU8', ({ maskU8 }) => maskU8),
   logprobs: tokens('float', 'logprobsF32', ({ logprobsF32 }) => readFloat32(logprobsF32)),
-  /** [segments] tokens of each, and its first step; [steps of all] where in its segment the first sampled token of a step stands. */
+  /**
+   * [segments] number of tokens and first step. [steps of all] offset in its segment of a step's first
+   * sampled token.
+   */
   segment_tokens: column('int', 'list', ({ event }) =>
     event.data.segments.map(({ tokensI32 }) => readInt32(tokensI32).length),
   ),
@@ -177,7 +188,7 @@ export const COLUMNS = {
     ['segment.firstStep'],
   ),
   step_starts: tokens('int', 'stepStartI32', ({ stepStartI32 }) => readInt32(stepStartI32)),
-  /** [segments] of which tokens were allowed: offsets [T + 1] into the values; null where all were. */
+  /** [segments] allowed tokens: offsets [T + 1] into the values. Null if all were allowed. */
   allowed_offsets: allowed('allowedOffsetsI32'),
   allowed: allowed('allowedI32'),
 } as const

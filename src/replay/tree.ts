@@ -2,7 +2,7 @@
 
 export type Node = {
   readonly title: string
-  /** Figures and words in order; null ones are left out when shown. */
+  /** Figures and words in order. Null values are not shown. */
   readonly facts: Readonly<Record<string, string | number | null>>
   readonly children: readonly Node[]
 }
@@ -39,7 +39,7 @@ function factLines(facts: Node['facts']): string[] {
     })
 }
 
-/** For Graphviz: `rl why ... --dot | dot -Tsvg`. */
+/** Returns lines for Graphviz: `rl why ... --dot | dot -Tsvg`. */
 export function dotLines(root: Node): string[] {
   const lines = ['digraph why {', '  node [shape=box, fontname="sans-serif", fontsize=10];']
   let count = 0

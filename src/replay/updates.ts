@@ -1,4 +1,7 @@
-/** What of a model's update follows from the log alone: the rollouts it was trained on and the figures of their rewards. */
+/**
+ * Checks the parts of a model's update that follow from the log alone: its rollouts and the figures of their
+ * rewards.
+ */
 
 import type { LearnableGroup, Train } from '../actors/decider/jobs.ts'
 import { policyBatch } from '../actors/policy/batch.ts'
@@ -19,16 +22,18 @@ type Iteration = {
 
 export type Updates = {
   readonly see: (event: LoggedEvent) => void
-  /** Where an update contradicts the rewards that the config gives its rollouts; null where nothing does. */
+  /**
+   * Returns a contradiction between an update and the rewards that the config gives its rollouts, or null.
+   */
   readonly contradiction: (update: LoggedEvent, job: Train, config: Config) => string | null
 }
 
 const NOTHING = new Uint8Array()
 
-/** Keeps the trajectories and verdicts of the iterations that are not completed: of a verdict what enters a reward. */
+/** Keeps trajectories and verdicts of open iterations. Of a verdict it keeps what enters a reward. */
 export function openUpdates(): Updates {
   const iterations = new Map<number, Iteration>()
-  /** By pattern: most come again and again, so that what is kept of a step is one small object. */
+  /** Judgements by pattern. Most patterns repeat, so a step keeps one small object. */
   const patterns = new Map<string, Scored['judgements']>()
 
   function votesOnly(scored: Scored): Scored {
@@ -65,7 +70,7 @@ export function openUpdates(): Updates {
       const { trainedOn, metrics, stopped } = update.data
       if (metrics.simulated === 1) return null
       const rules = forUpdate(update.type, groups, iterationOf(iteration), config)
-      // Where nothing was trained (weights elsewhere, no trainer in time) nothing was trained on.
+      // If nothing was trained (weights elsewhere, no trainer in time), there are no rollouts to check.
       const untrained = trainedOn.length === 0 && stopped !== null
       if (!untrained && rules.rollouts && rules.rollouts.join('\n') !== trainedOn.join('\n'))
         return `data.trainedOn: ${trainedOn.length} rollouts, where the rewards give ${rules.rollouts.length}${firstOther(trainedOn, rules.rollouts)}`
@@ -84,7 +89,7 @@ function forUpdate(
   config: Config,
 ): { readonly rollouts: readonly string[] | null; readonly health: Readonly<Record<string, number>> } {
   if (type === 'PolicyUpdated') return policyBatch(groups, trajectories, scored, config)
-  // A replay loads no module of a setting; where tests judge, the config says so too.
+  // A replay loads no module of a setting. If tests judge, the config says so too.
   const by = settingOf(config.environment)?.judging?.by
   const byTests = by === 'tests' || (by === undefined && config.rewardModel.judging === 'group')
   const { health } = byTests

@@ -1,4 +1,4 @@
-/** A log event by event, with what each does to the deciders. */
+/** Walks through a log event by event, with the reactions of the deciders. */
 import { type Output, startDecider } from '../actors/decider/decider.ts'
 import { decidersOf } from '../actors/deciders.ts'
 import { loggedConfig } from '../config.ts'
@@ -16,11 +16,11 @@ export type Reaction = {
 
 export type Step = {
   readonly event: LoggedEvent
-  /** Of the deciders that read this type of event. */
+  /** Reactions of the deciders that read this type of event. */
   readonly reactions: readonly Reaction[]
 }
 
-/** Yields from position `from` on; what is before is fed silently. */
+/** Yields from position `from` on. Earlier events are fed silently. */
 export function* walk(
   log: LogReader,
   { from = 1, until = Infinity }: { readonly from?: number; readonly until?: number } = {},

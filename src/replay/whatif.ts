@@ -1,7 +1,8 @@
 /**
- * What a step was worth: the share of successes where the recorded action is done and a policy goes on from there, less the
- * share where the policy chooses at that step as well. That difference is an estimate of the step's advantage under the
- * policy, Q(s, a) - V(s), from rollouts alone: nothing in it comes from the reward model.
+ * Measures what a step was worth. In one half of the continuations the recorded action is done and a policy
+ * goes on. In the other half the policy also chooses at that step. The difference of their shares of success
+ * estimates the step's advantage under the policy, Q(s, a) - V(s), from rollouts alone. The reward model has
+ * no part in it.
  */
 
 import { openPolicyWorker } from '../actors/policy/worker.ts'
@@ -38,7 +39,7 @@ export type StepCredit = StepName & {
   readonly open: Estimate
   /** `kept` less `open`, with its 95 % interval: the causal credit of the step. */
   readonly credit: Estimate
-  /** Mean verdict of the reward model on the step, in [-1, 1]; null where it was not judged. */
+  /** Mean verdict of the reward model on the step, in [-1, 1]. Null if it was not judged. */
   readonly vote: number | null
 }
 
@@ -53,7 +54,7 @@ export type WhatIfOptions = {
   readonly policyVersion: number
   /** Continuations of each arm. */
   readonly n: number
-  /** Told of each continuation when it is over. */
+  /** Called for each continuation when it is over. */
   readonly onContinuation?: (continuation: Continuation) => void
 }
 
@@ -62,7 +63,10 @@ export type WhatIf = {
   readonly close: () => Promise<void>
 }
 
-/** Opens the environment and the policy of a run, without its head. Errors: `setting.simulated` where nothing is played. */
+/**
+ * Opens the environment and the policy of a run, without its head.
+ * @throws RlError `setting.simulated` if nothing is played
+ */
 export async function openWhatIf(log: LogReader): Promise<WhatIf> {
   const config = configAt(log, log.head().position)
   const opened = await openSetting(config)
@@ -177,7 +181,10 @@ export function drawSteps(log: LogReader, count: number, seed: number): StepName
   return drawn.sort((a, b) => a - b).map((index) => steps[index])
 }
 
-/** Pearson's correlation of causal credit and votes over steps, with its 95 % interval; null where one does not vary. */
+/**
+ * Returns Pearson's correlation of causal credit and votes over steps, with its 95 % interval. Returns null
+ * if one is constant.
+ */
 export function creditAndVotes(credits: readonly StepCredit[]): Estimate | null {
   return correlation(
     credits.flatMap(({ credit, vote }) => (vote === null ? [] : [[credit.value, vote] as const])),

@@ -1,4 +1,6 @@
-/** Why a step was rewarded as it was: outcome, votes, the group it was compared with, and the update that used it. */
+/**
+ * Explains the reward of a step: outcome, votes, the group of its comparison, and the update that used it.
+ */
 import { type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
 import type { Config } from '../config.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
@@ -7,7 +9,7 @@ import { configAt } from './config-at.ts'
 import { type Node, node } from './tree.ts'
 import { groupOf, placed, trajectoryOf, unknown } from './why.ts'
 
-/** `rollout` as in `3/train-00012/5`; `step` counts from 0. */
+/** `rollout` has the form `3/train-00012/5`. `step` counts from 0. */
 export function whyStep(log: LogReader, rollout: string, step: number): Node {
   const trajectory = trajectoryOf(log, rollout)
   if (!trajectory) throw unknown(`run '${log.run}' has no trajectory '${rollout}'`)
@@ -34,7 +36,7 @@ export function whyStep(log: LogReader, rollout: string, step: number): Node {
   )
 }
 
-/** A draw or partial credit is told by its value. */
+/** Words for an outcome. A draw or partial credit shows its value. */
 function gradeOf({ value, success }: { readonly value: number; readonly success: boolean }): string {
   if (success) return 'success'
   return value === 0 ? 'failure' : `no success, worth ${value}`
@@ -57,7 +59,7 @@ function verdictNode(log: LogReader, rollout: string, step: number): Node[] {
 
 const VOTES = { [-1]: 'bad', 0: 'unreadable', 1: 'good' } as const
 
-/** The advantage that the config gives it among the rollouts of its task; evaluations have none. */
+/** Advantage that the config gives it among the rollouts of its task. Evaluations have none. */
 function advantageNodes(
   log: LogReader,
   { data, position }: LoggedEvent<'TrajectoryCompleted'>,
@@ -80,7 +82,8 @@ function advantageNodes(
   )
   const own = rewarded.find(({ id }) => id === data.rollout)
   if (!own) return []
-  const { reward, lambda, advantage, stdFloor } = config.learning
+  const { reward, lambda, advantage } = config.learning
+  const { stdFloor } = config.learning.expert
   const scoredRollouts = played.filter(({ outcome }) => outcome.kind === 'scored').length
   const unused =
     leftOut(log, data, scoredRollouts, config) ?? (kept.length === 0 ? 'the task is not trained on' : null)
@@ -105,7 +108,7 @@ function advantageNodes(
   ]
 }
 
-/** Why a group is not learned from, whatever its rewards are; null where it may be. */
+/** Returns the reason why a group is not learned from, whatever its rewards are, or null. */
 function leftOut(
   log: LogReader,
   { iteration, slot, purpose }: EventData<'TrajectoryCompleted'>,
@@ -115,7 +118,7 @@ function leftOut(
   const decided = log.byKey(`TaskDecided/${slot}/${iteration}`)?.type
   if (purpose === 'candidate' && decided !== 'TaskAccepted') return 'the candidate was not accepted'
   return scoredRollouts < minGroupSize
-    ? `${scoredRollouts} rollouts have an outcome, where ${minGroupSize} are the least`
+    ? `${scoredRollouts} rollouts have an outcome, and at least ${minGroupSize} are needed`
     : null
 }
 

@@ -1,6 +1,6 @@
 /**
- * Why a task, a step or a version is as it is: its complete lineage out of the log, found by natural keys, streams and the
- * index of types, so that it takes milliseconds on a log of any length.
+ * Explains a task, a step or a version by its complete lineage in the log. It is found by natural keys,
+ * streams and the index of types, so it takes milliseconds on a log of any length.
  */
 import { rolloutName } from '../actors/decider/names.ts'
 import { isoTime } from '../clock.ts'
@@ -18,14 +18,17 @@ import { type Node, node } from './tree.ts'
 type Origin = LoggedEvent<'TaskAdded'> | LoggedEvent<'TaskProposed'>
 type Decision = LoggedEvent<'TaskAccepted'> | LoggedEvent<'TaskRejected'>
 
-/** Lineage of a task, by its id; or of all that a slot ever held, by the slot's name. Errors: `why.unknown`. */
+/**
+ * Returns the lineage of a task by its id, or of all tasks of a slot by the slot's name.
+ * @throws RlError `why.unknown`
+ */
 export function whyTask(log: LogReader, id: string): Node {
   const ofSlot = historyOf(log, id)
   if (ofSlot.length > 0) return slotNode(log, id, ofSlot)
   const origins = originsOf(log, id)
   if (origins.length === 0) throw unknown(`run '${log.run}' has no task and no slot '${id}'`)
   const nodes = origins.map((origin) => taskNode(log, origin, historyOf(log, origin.data.slot)))
-  // Rewriting may come to the same task more than once, in one slot or in several.
+  // Rewriting may make the same task more than once, in one slot or in several.
   return nodes.length === 1 ? nodes[0] : node(`task ${id}`, { times: nodes.length }, nodes)
 }
 
@@ -37,7 +40,7 @@ function slotNode(log: LogReader, slot: string, history: readonly LoggedEvent[])
   return node(`slot ${slot}`, { versions: children.length }, children)
 }
 
-/** The task, and above it the one that it was made from, back to the first of its slot. */
+/** Returns the task, and above it its parents, back to the first task of its slot. */
 function taskNode(log: LogReader, origin: Origin, history: readonly LoggedEvent[]): Node {
   const own = ownNode(log, origin, history)
   if (origin.type === 'TaskAdded') return own
@@ -85,7 +88,7 @@ function proposalNode(log: LogReader, proposal: LoggedEvent<'TaskProposed'>): No
   )
 }
 
-/** Where the critique's lines (`3x text`) were said: rollouts and steps of the parent's group. */
+/** Finds the sources of the critique's lines (`3x text`): rollouts and steps of the parent's group. */
 function quotes(log: LogReader, iteration: number, slot: string, critique: string): Node[] {
   if (critique === '') return []
   const said = critique.split('\n').map((line) => line.replace(/^\d+x /, ''))
@@ -119,7 +122,10 @@ function refusal(refused: LoggedEvent<'TaskRejected'>): Node {
   })
 }
 
-/** Lineage of a model version: what it was trained on, with which figures, and how it then did. */
+/**
+ * Returns the lineage of a model version: its training data, the figures of its update, and its later
+ * results.
+ */
 export function whyVersion(log: LogReader, role: 'policy' | 'reward-model', version: number): Node {
   const type = role === 'policy' ? 'PolicyUpdated' : 'RewardModelUpdated'
   const update = log.byKey(`${type}/${version}`)
@@ -183,7 +189,10 @@ export function trajectoryOf(log: LogReader, rollout: string): LoggedEvent<'Traj
   return event?.type === 'TrajectoryCompleted' ? event : null
 }
 
-/** Rollouts of a slot's group in an iteration, in order of their index; none where it was not planned. */
+/**
+ * Returns the rollouts of a slot's group in an iteration, in order of their index. Returns none if it was not
+ * planned.
+ */
 export function groupOf(log: LogReader, iteration: number, slot: string): string[] {
   const plan = log.byKey(`IterationPlanned/${iteration}`)
   if (plan?.type !== 'IterationPlanned' || !plan.data.groups.some((group) => group.slot === slot)) return []
@@ -191,8 +200,8 @@ export function groupOf(log: LogReader, iteration: number, slot: string): string
 }
 
 /**
- * Where an event stands, who brought it about, after which event, and by which guard and transition; with the log also where
- * older events do not say the event before.
+ * Returns facts about an event: position, actor, cause, guard and transition. Older events do not name their
+ * cause. It is found if the log is given.
  */
 export function placed(event: LoggedEvent, log?: LogReader): Node['facts'] {
   return {
@@ -221,7 +230,10 @@ function isDecision(event: LoggedEvent): event is Decision {
   return event.type === 'TaskAccepted' || event.type === 'TaskRejected'
 }
 
-/** The events that brought a task, in order: looks for its id in the bytes before it decodes any but those whose data rests in a blob. */
+/**
+ * Returns the events that brought a task, in order. The id is looked for in the bytes before an event is
+ * decoded. An event whose data is in a blob is always decoded.
+ */
 function originsOf(log: LogReader, id: string): Origin[] {
   const found: Origin[] = []
   for (const type of ['TaskAdded', 'TaskProposed'] as const)

@@ -1,25 +1,29 @@
-/** What a decider makes of an event, after others: `given(decider, events).when(event).then(outputs)`. */
+/** Tests of deciders: `given(decider, events).when(event).then(outputs)`. */
 import assert from 'node:assert/strict'
 import { type Decider, type Output, type RunningDecider, startDecider } from '../actors/decider/decider.ts'
 import { keyOf, type LoggedEvent, type NewEvent } from '../events/catalogue.ts'
 
 export type Given = {
-  /** The event that is looked at; what came before has been decided. */
+  /** Gives the decider one more event, after those that it has decided. */
   readonly when: (event: NewEvent) => When
 }
 
 export type When = {
   /**
-   * All that the decider asks for because of the event, in order; none: it stays silent. Each whole, or as a natural key: that
-   * of the event, or that of the event which ends the job.
+   * Expects all outputs of the decider for the event, in order. An empty list means that it stays silent. An
+   * output is given whole or as a natural key: of the event, or of the event that ends the job.
    */
   readonly then: (outputs: readonly (Output | string)[]) => When
-  /** The state that it is in afterwards, e.g. `collecting`. */
+  /** Expects the state of the decider afterwards, e.g. `collecting`. */
   readonly inState: (name: string) => When
   readonly outputs: readonly Output[]
 }
 
-/** Starts the decider anew for each `when`, so that one history serves many tests. */
+/**
+ * Starts the decider anew for each `when`, so one history serves many tests.
+ *
+ * @example given(decider, [started]).when(planned).then(['Requested:1']).inState('collecting')
+ */
 export function given(decider: Decider, events: readonly NewEvent[]): Given {
   return {
     when(event) {
@@ -31,7 +35,7 @@ export function given(decider: Decider, events: readonly NewEvent[]): Given {
         // biome-ignore lint/suspicious/noThenProperty: given, when, then; it is a chain of its own, and nobody awaits it
         then(expected) {
           assert.deepEqual(
-            outputs.map((output, i) => (typeof expected[i] === 'string' ? keyIn(output) : output)),
+            outputs.map((output, i) => (typeof expected[i] === 'string' ? keyOfOutput(output) : output)),
             expected,
             `${decider.role}: other outputs after ${event.type}`,
           )
@@ -47,11 +51,11 @@ export function given(decider: Decider, events: readonly NewEvent[]): Given {
   }
 }
 
-function keyIn(output: Output): string | null {
+function keyOfOutput(output: Output): string | null {
   return output.type === 'job' ? output.job.done : keyOf(output.event)
 }
 
-/** As the log would hold it; deciders know no clock, so any time does. */
+/** Returns the event as the log would hold it. Deciders know no clock, so any time will do. */
 function logged(event: NewEvent, position: number): LoggedEvent {
   const id = `00000000-0000-8000-8000-${String(position).padStart(12, '0')}`
   return {

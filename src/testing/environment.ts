@@ -1,7 +1,11 @@
 /**
- * The contract of an environment, tried on some of its tasks: the same seed gives the same episode, episodes are values,
- * admissible actions are there and different, an outcome is there at the end, rewrites are proven, tasks are plain JSON. Each call
- * has the limit that it has in a run (`run.deadlines`).
+ * The contract of an environment, tried on some of its tasks:
+ * - The same seed gives the same episode, and episodes are values.
+ * - Admissible actions exist and differ.
+ * - An ended episode has an outcome.
+ * - Rewrites are proven.
+ * - Tasks are plain JSON.
+ * - Each call keeps the limit that it has in a run (`run.deadlines`).
  */
 import assert from 'node:assert/strict'
 import { type Config, loadConfig } from '../config.ts'
@@ -12,30 +16,35 @@ import { checkTask, userSetting } from '../environments/user-setting.ts'
 import { type Rng, rng, type Seed, seedOf } from '../random.ts'
 
 export type EnvironmentTest = {
-  /** Keys of the config, as of `--set`. */
+  /** Keys of the config, in the form of `--set`. */
   readonly set?: readonly string[]
   /** Values of the setting's own keys. */
   readonly section?: Readonly<Record<string, unknown>>
   /** Splits that must have tasks. Default: train. */
   readonly splits?: readonly string[]
-  /** Tasks that are played. Default 3. */
+  /** Number of tasks to play. Default: 3. */
   readonly tasks?: number
   readonly maxSteps?: number
-  /** What an agent does where nothing is listed as admissible. */
+  /** The agent's action if a turn lists no admissible action. */
   readonly answer?: (task: Task, random: Rng) => string | Promise<string>
 }
 
-/** What was tried. */
+/** Numbers of tried episodes, steps and rewrites. */
 export type EnvironmentTested = {
   readonly episodes: number
   readonly steps: number
-  /** Proposed and refused, in both directions. */
+  /** Rewrites that were proposed and refused, in both directions. */
   readonly rewrites: { readonly proposed: number; readonly refused: number }
 }
 
 const SEED = 20_000_003
 
-/** @throws AssertionError, or RlError `setting.broken`, that names the setting and what does not hold */
+/**
+ * Plays some tasks of a setting and checks the contract.
+ *
+ * @throws AssertionError, or RlError `setting.broken`; both name the setting and the broken rule
+ * @example await testEnvironment(setting, { set: ['environment.tasks=20'], tasks: 5 })
+ */
 export async function testEnvironment(
   tested: Setting,
   { set = [], section = {}, splits = ['train'], tasks = 3, maxSteps = 12, answer }: EnvironmentTest = {},
@@ -91,7 +100,7 @@ async function open(setting: Setting, config: Config): Promise<OpenSetting> {
 
 type Played = { readonly seed: Seed; readonly actions: readonly string[]; readonly ended: Episode }
 
-/** An episode of random actions in one environment, and the same seed and actions in the other. */
+/** Plays an episode of random actions in one environment, and repeats it with the same seed in the other. */
 async function playTwice(
   [one, other]: readonly [OpenSetting, OpenSetting],
   task: Task,

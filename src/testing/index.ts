@@ -1,4 +1,7 @@
-/** `import { given, testEnvironment } from 'rlanything/testing'`: for any test runner; what does not hold is thrown as an AssertionError. */
+/**
+ * Tests for users, with any test runner: `import { given, testEnvironment } from 'rlanything/testing'`. A
+ * broken rule is thrown as an AssertionError.
+ */
 import '../cli/packages.ts'
 
 export { type Given, given, type When } from './deciders.ts'

@@ -1,6 +1,6 @@
 /**
- * The reference trainer: a process of its own that answers each BatchReady of a run with a new version of a local model. What it
- * does is what a trainer in any language does; docs/external-trainers.md tells how.
+ * The reference trainer: a process of its own that answers each BatchReady of a run with a new version of a
+ * local model. A trainer in any language does the same. docs/external-trainers.md tells how.
  */
 import { decodeBatch } from '../actors/learner/batch-file.ts'
 import {
@@ -26,20 +26,20 @@ import type { TrainableModel, TrainingSample } from '../models/port.ts'
 export type TrainerOptions = {
   readonly log: LogClient
   readonly config: Config
-  /** Whose batches are answered. */
+  /** Role whose batches are answered. */
   readonly role: ModelRole
-  /** Weights that the run's first version has where they lie in no run's folder. */
+  /** Folder of the first version's weights, if they are in no run's folder. */
   readonly baseFolder: string | null
   readonly report: (line: string) => void
 }
 
 export type Trainer = {
-  /** Resolves when the run is over, or failed and was not resumed; fails when an update failed. */
+  /** Resolves if the run is over, or has failed and was not resumed. Rejects if an update failed. */
   readonly done: Promise<void>
   readonly stop: () => Promise<void>
 }
 
-/** Batches come one after the other: a run makes no batch before the version of the one before. */
+/** Trains batches one after the other. A run makes no batch before the version of the previous one. */
 export async function startTrainer({
   log,
   config,
@@ -54,7 +54,10 @@ export async function startTrainer({
     settle = { resolve, reject }
   })
   done.catch(() => {})
-  /** Of this trainer's last update: its moments of Adam are those of the checkpoint, so nothing needs to be read again. */
+  /**
+   * SHA-256 of the last checkpoint of this trainer. Its moments of Adam are in memory, so nothing has to be read
+   * again.
+   */
   let holds: string | null = null
 
   async function answer({ id, data }: LoggedEvent<'BatchReady'>): Promise<void> {
@@ -64,8 +67,8 @@ export async function startTrainer({
     const startedMs = performance.now()
     const { samples } = decodeBatch(await log.getBlob(data.file))
     const folder = await folderOf(data)
-    // As the run's own worker opens it: the cache bounds the context.
-    const cacheBytes = config.policy.cacheMegabytes * 1e6
+    // Opened as the run's own worker opens it: the cache bounds the context.
+    const cacheBytes = config.policy.expert.cacheMegabytes * 1e6
     if (model === null)
       model = await openLocalModel({ folder, ...computeOf(config), cacheBytes, trains: true })
     else if (holds !== data.parent?.sha256) await model.load(folder)
@@ -104,7 +107,10 @@ export async function startTrainer({
     )
   }
 
-  /** A run whose model is behind an endpoint has no weights to score the KL reference with: they are here. */
+  /**
+   * Adds the KL reference's scores. A run whose model is behind an endpoint has no weights for them. This
+   * trainer has.
+   */
   async function referredTo(
     samples: readonly TrainingSample[],
     kind: 'iteration' | 'base',
@@ -128,7 +134,7 @@ export async function startTrainer({
     if (parent && parent.sha256 === holds) return checkpointFolder(parent.run, parent)
     if (parent) return checkedFolder(parent.run, parent, `${role} version ${parentVersion}`)
     if (baseFolder !== null) return baseFolder
-    throw new RlError(`the weights of version ${parentVersion} lie in no run's folder`, {
+    throw new RlError(`the weights of version ${parentVersion} are in no run's folder`, {
       code: 'cli.usage',
       hint: 'name the folder that the endpoint serves: --model DIR',
     })

@@ -1,9 +1,11 @@
 /** Reasoning of endpoints that give no token ids is in the log all the same: as text, bounded. */
+
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { JudgeRollouts } from '../../src/actors/decider/jobs.ts'
 import { openEndpointPolicy } from '../../src/actors/policy/endpoint-worker.ts'
 import { openEndpointJudge } from '../../src/actors/reward-model/endpoint-worker.ts'
-import { ACT_SERVICE, actIn } from '../../src/actors/rollout/act-service.ts'
+import { actIn, serveAct } from '../../src/actors/rollout/act-service.ts'
 import { createPlayer } from '../../src/actors/rollout/player.ts'
 import type { JobContext } from '../../src/actors/runtime/worker.ts'
 import { parseConfig } from '../../src/config.ts'
@@ -41,7 +43,7 @@ async function playedAndJudged(run: string, answer: (judging: boolean, first: bo
   try {
     const policy = await openEndpointPolicy(config, opened, log)
     const { environment } = opened
-    const act = actIn(policy.worker.services![ACT_SERVICE])
+    const act = actIn(serveAct(policy.act))
     const request = { ...requestFor(0, 2), rollout: run, task: run }
     const own = { ...task, id: run }
     const data = await createPlayer({ environment, act, actDeadlineMs: 60_000 }).play(request, own)
@@ -60,7 +62,7 @@ async function playedAndJudged(run: string, answer: (judging: boolean, first: bo
   async function judged(log: LogClient, played: EventData<'TrajectoryCompleted'>) {
     const { iteration, slot, task, rollout, steps } = played
     const judge = await openEndpointJudge(config, opened, log)
-    const input = {
+    const input: JudgeRollouts = {
       iteration,
       slot,
       task,
@@ -68,7 +70,7 @@ async function playedAndJudged(run: string, answer: (judging: boolean, first: bo
       rollouts: [{ rollout, steps, seed: [1, 2] }],
     }
     const context = { signal: new AbortController().signal } as JobContext
-    const scored = await judge.worker.perform({ kind: 'judge', input } as never, context)
+    const scored = await judge.judge(input, context)
     return scored.map(({ data }) => (data as EventData<'StepScored'>).judgements[0])
   }
 }

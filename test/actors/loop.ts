@@ -1,6 +1,6 @@
 /** A whole run in one process: the five deciders on a log in memory, and the simulated learner as their workers. */
-import { type Job, type Output, type RunningDecider, startDecider } from '../../src/actors/decider/decider.ts'
-import type { Judge, LoadTasks, RewriteTask, Train } from '../../src/actors/decider/jobs.ts'
+import { type Output, type RunningDecider, startDecider } from '../../src/actors/decider/decider.ts'
+import type { Job, LoadTasks } from '../../src/actors/decider/jobs.ts'
 import { slotName } from '../../src/actors/decider/names.ts'
 import { decidersOf } from '../../src/actors/deciders.ts'
 import {
@@ -96,18 +96,19 @@ export function playLoop({ config, order, restartAt, fails, interventions = [] }
   }
 
   function doJob(role: Role, job: Job): NewEvent[][] {
-    if (job.kind === 'load-tasks') return [loadTasks(job.input as LoadTasks)]
+    if (job.kind === 'load-tasks') return [loadTasks(job.input)]
     if (job.kind === 'cold-start') return [[modelUpdated(role, simulatedColdStart(modelRole(role), config))]]
     if (job.kind === 'train') {
-      const input = job.input as Train
+      const input = job.input
       const models = versions.at(input.parentVersion, input.parentVersion)
       return [[modelUpdated(role, simulatedUpdate(modelRole(role), input, models, config))]]
     }
     if (job.kind === 'rewrite') {
-      const input = job.input as RewriteTask
+      const input = job.input
       return [[{ type: 'TaskProposed', data: simulatedRewrite(input, tasks.get(input.parent)!) }]]
     }
-    const input = job.input as Judge
+    if (job.kind !== 'judge') throw new Error(`nobody does ${job.kind}`)
+    const { input } = job
     const models = versions.at(0, input.rewardModelVersion)
     return input.rollouts.flatMap(({ rollout }) =>
       simulatedJudge(input, trajectories.get(rollout)!, models, config).map((data): NewEvent[] => [

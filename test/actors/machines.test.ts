@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startDecider } from '../../src/actors/decider/decider.ts'
-import type { Judge, RewriteTask, Train } from '../../src/actors/decider/jobs.ts'
+import type { JudgeRollouts, RewriteTask, Train } from '../../src/actors/decider/jobs.ts'
 import { decidersOf } from '../../src/actors/deciders.ts'
 import type { EventData, EventType, LoggedEvent } from '../../src/events/catalogue.ts'
 import { CATALOGUE } from '../../src/events/catalogue.ts'
@@ -232,7 +232,7 @@ test('the judge is asked once a trajectory, or once a group, and a job ends with
   const grouped = playLoop({ config: smallConfig({ rewardModel: { judging: 'group' } }) })
   const groups = grouped.jobs.filter(({ kind }) => kind === 'judge')
   assert.is(groups.length, of(grouped.log, 'IterationPlanned').flatMap(({ groups }) => groups).length)
-  for (const job of groups) assert.is((job.input as Judge).rollouts.length, 4)
+  for (const job of groups) assert.is((job.input as JudgeRollouts).rollouts.length, 4)
 })
 
 test('what the judge found fault with in failed rollouts reaches the rewriter, the commonest first', () => {

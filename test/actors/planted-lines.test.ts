@@ -20,7 +20,7 @@ import { subjectsOf } from '../../src/events/subjects.ts'
 import { systemPlatform } from '../../src/platform/platform.ts'
 import { openRawNats } from '../support/raw-nats.ts'
 import { startTestHead, temporaryFolder, until } from '../support/run.ts'
-import { policyUpdated, runStarted, toyDecider } from '../support/toy.ts'
+import { policyUpdated, runStarted, toyDecider, toyTrain } from '../support/toy.ts'
 
 const subjects = subjectsOf('test')
 
@@ -160,17 +160,18 @@ test('what a worker brings when its job is settled already is not appended', asy
   }
   let begun = false
   const worker: Worker = {
-    async perform(job, { signal }) {
-      const { version } = job.input as { version: number }
-      if (version > 1) return [policyUpdated(version)]
-      begun = true
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      return [late]
+    jobs: {
+      async train({ version }, { signal }) {
+        if (version > 1) return [policyUpdated(version)]
+        begun = true
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        return [late]
+      },
     },
   }
   const decider = toyDecider('policy', () => ({}), {
     IterationCompleted: (_, { iteration }) => [
-      askFor('train', `PolicyUpdated/${iteration}`, { version: iteration }, 30),
+      askFor('train', `PolicyUpdated/${iteration}`, toyTrain(iteration), 30),
     ],
     PolicyUpdated: () => [],
   })

@@ -131,7 +131,7 @@ test('garbage on any subject makes nobody deaf, comes once, and is kept as a dea
   )
   const actors = [
     await environment(head, {
-      worker: { ...environmentWorker(), shared: new Set(['nothing']) },
+      worker: { ...environmentWorker(), shared: new Set() },
       decider: toyEnvironment({ iterations: 1, rollouts: 2 }),
     }),
   ]
@@ -219,7 +219,7 @@ test('a shared job that fails for good ends in events, and where it cannot the r
     await until('given up', () => failures(head).length === 1)
     const [{ done, attempts, error, ...rest }] = failures(head)
     assert.equal({ done, attempts, goesOn: rest.goesOn }, { done: 'PolicyUpdated/1', attempts: 2, goesOn })
-    assert.match(String(error), /nobody does train/)
+    assert.match(String(error), /no handler for the job 'train'/)
     assert.is(head.log.byKey('PolicyUpdated/1') !== null, goesOn)
     await until('no longer queued', async () => (await queued(head, 'rl-test-work-policy')) === 0)
     await actor.stop()
@@ -249,9 +249,11 @@ test('a rollout whose trajectory the log cannot take is left out at once, and to
   /** An environment that counts one step too many. */
   const offByOne: Worker = {
     ...honest,
-    async perform(job, context) {
-      const [{ type, data }] = await honest.perform(job, context)
-      return [{ type, data: { ...data, steps: 2 } } as NewEvent]
+    jobs: {
+      async play(request, context) {
+        const [{ type, data }] = await honest.jobs.play!(request, context)
+        return [{ type, data: { ...data, steps: 2 } } as NewEvent]
+      },
     },
   }
   const actor = await environment(head, {
@@ -277,7 +279,7 @@ test('a further worker leaves it to the process with the role to say that the ru
   const head = await startTestHead()
   const failing: Worker = {
     shared: new Set(['train']),
-    perform: async () => Promise.reject(new Error('out of memory')),
+    jobs: { train: async () => Promise.reject(new Error('out of memory')) },
   }
   const further = await policy(head, { worker: failing, attempts: 1 })
   const job = { kind: 'train', done: 'PolicyUpdated/1', input: {}, deadlineMs: 30_000 }

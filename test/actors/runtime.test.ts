@@ -4,12 +4,14 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { decode as unpack } from '@msgpack/msgpack'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { Job } from '../../src/actors/decider/jobs.ts'
 import { rolloutFailure } from '../../src/actors/environment/rollout-queue.ts'
 import { watchActors } from '../../src/actors/head/watch.ts'
 import { type ActorOptions, startActor } from '../../src/actors/runtime/actor.ts'
 import { knowKeys, redact } from '../../src/actors/runtime/redact.ts'
 import type { ActorStatus } from '../../src/actors/runtime/status.ts'
 import { jobQueue } from '../../src/actors/runtime/work.ts'
+import { type JobContext, performJob, type Worker } from '../../src/actors/runtime/worker.ts'
 import { environmentOf } from '../../src/broker/connection.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { RlError } from '../../src/errors.ts'
@@ -223,7 +225,7 @@ test('work that fails again and again ends in an event; a job of the decider tha
     { type: 'IterationCompleted', data: { iteration: 1, accuracy: { successes: 0, n: 1 }, metrics: {} } },
   ])
   const end = await policy.done.catch((error: unknown) => error)
-  assert.match(String(end), /nobody does train/)
+  assert.match(String(end), /no handler for the job 'train'/)
   const failures = [...head.log.events({ types: ['ActorFailed'] })].filter(
     ({ actor: name }) => name === policy.name,
   )
@@ -234,9 +236,23 @@ test('work that fails again and again ends in an event; a job of the decider tha
   await head.close()
 })
 
+test('a job without a handler is an error that names its kind', async () => {
+  const context = { actor: 'policy/worker' } as JobContext
+  const job = { kind: 'judge', done: 'TrajectoryJudged/r', input: {}, deadlineMs: 1 } as Job
+  try {
+    await performJob(policyWorker, job, context)
+    assert.unreachable()
+  } catch (error) {
+    const { code, message, hint } = error as RlError
+    assert.is(code, 'actor.unknown-job')
+    assert.match(message, /'judge'/)
+    assert.match(hint ?? '', /train/)
+  }
+})
+
 test('jobs that are shared go through the queue to any worker of the role', async () => {
   const head = await startTestHead()
-  const worker = { ...policyWorker, shared: new Set(['train']) }
+  const worker: Worker = { ...policyWorker, shared: new Set(['train']) }
   const decider = await actor(head, { role: 'policy', worker, decider: toyPolicy() })
   const helper = await actor(head, { role: 'policy', worker })
   for (let iteration = 1; iteration <= 5; iteration++)

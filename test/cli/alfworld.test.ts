@@ -109,7 +109,7 @@ test('soak plays the walkthroughs', async () => {
 
 test('help and wrong words', async () => {
   assert.match((await rl(['--help'])).out, /rl alfworld verify/)
-  assert.match((await rl(['soak', '--help'])).out, /the exit\s+status is 1/)
+  assert.match((await rl(['soak', '--help'])).out, /The exit\s+status is 1/)
   const { status, err } = await rl(['dance'])
   assert.equal(
     [status, err],

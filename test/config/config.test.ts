@@ -11,9 +11,9 @@ import {
   type ConfigSources,
   configDigest,
   loadConfig,
+  loggable,
   loggedConfig,
   parseConfig,
-  redact,
 } from '../../src/config.ts'
 import { RlError } from '../../src/errors.ts'
 
@@ -144,6 +144,39 @@ test('a key is read under the name that it had before', () => {
   )
 })
 
+test('a fine point may be written without the map that holds it, whatever gives it', () => {
+  const betaOf = (sources: ConfigSources) => loadConfig(sources).policy.training.expert.beta1
+  const short = fileWith('policy:\n  training:\n    beta1: 0.5\n')
+  assert.is(betaOf({ file: short }), 0.5)
+  assert.is(betaOf({ file: short, set: ['policy.training.expert.beta1=0.6'] }), 0.6)
+  assert.is(betaOf({ env: { RL_POLICY_TRAINING_BETA1: '0.7' } }), 0.7)
+  assert.is(betaOf({ env: { RL_POLICY_TRAINING_EXPERT_BETA1: '0.8' } }), 0.8)
+  const both = fileWith('policy:\n  training:\n    expert: { beta1: 0.4 }\n    beta1: 0.5\n')
+  assert.is(betaOf({ file: both }), 0.4)
+  assert.match(
+    refusal({ file: fileWith('learning:\n  overlong:\n    factor: -1\n') }).message,
+    /run\.yaml:3: /,
+  )
+  assert.match(
+    refusal({ set: ['environment.resetOptimizer=true'] }).hint ?? '',
+    'training.expert.resetOptimizer',
+  )
+})
+
+test('a log of an older run is read with all keys where they stood', () => {
+  const config = loadConfig({ set: ['policy.training.beta1=0.5', 'learning.overlong.factor=2'] })
+  const flat = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    const { expert = {}, ...usual } = value as Readonly<Record<string, unknown>>
+    return Object.fromEntries(
+      Object.entries({ ...usual, ...(expert as object) }).map(([key, inner]) => [key, flat(inner)]),
+    )
+  }
+  const { keepFreeMegabytes, ...run } = flat(config.run) as Record<string, unknown>
+  const logged = { ...(flat(config) as object), run, log: { keepFreeMegabytes } }
+  assert.equal(loggedConfig(logged), config)
+})
+
 test('keys of a setting that stood in the section itself are read, whatever gives them', () => {
   const webOf = (sources: ConfigSources) =>
     (loadConfig(sources).environment as unknown as { web: { scale: number; pages: number } }).web
@@ -182,7 +215,11 @@ test('deadlines must grow from a call to scoring', () => {
 })
 
 test('a time that no timer can wait for is refused, and read in the log of an older run', () => {
-  for (const key of ['run.deadlines.trainingSeconds', 'run.heartbeatSeconds', 'policy.publish.ackSeconds']) {
+  for (const key of [
+    'run.deadlines.trainingSeconds',
+    'run.expert.heartbeatSeconds',
+    'policy.publish.expert.ackSeconds',
+  ]) {
     const { code, message } = refusal({ set: [`${key}=2e6`] })
     assert.is(code, 'config.invalid')
     assert.match(message, new RegExp(`--set ${key}: ${key}: 2000000 is more than 1000000 seconds`))
@@ -222,17 +259,17 @@ test('a field that the call sets itself is refused in extraBody by name, and rea
     ['model', 'use policy.model'],
     ['max_tokens', 'use policy.maxTokens'],
     ['temperature', 'use policy.temperature'],
-    ['reasoning_effort', 'use policy.reasoningEffort'],
+    ['reasoning_effort', 'use policy.expert.reasoningEffort'],
   ] as const) {
     const error = refusal({ set: [...ENDPOINT, `policy.extraBody.${field}=1`] })
     assert.is(error.code, 'config.invalid')
-    assert.match(error.message, `policy.extraBody: '${field}' is set by the call itself`)
+    assert.match(error.message, `policy.expert.extraBody: '${field}' is set by the call itself`)
     assert.match(error.hint ?? '', hint)
   }
   const adaptation = ['adaptation.provider=openai', 'adaptation.extraBody={top_p: 0.9}']
   loadConfig({ set: adaptation })
   loadConfig({ set: [...ENDPOINT, 'policy.extraBody={top_k: 5, constructor: 1}'] })
-  assert.equal(parseConfig({ policy: { extraBody: { n: 2 } } }).policy.extraBody, { n: 2 })
+  assert.equal(parseConfig({ policy: { extraBody: { n: 2 } } }).policy.expert.extraBody, { n: 2 })
 })
 
 test('an alias of nothing, of itself, or of very much is refused with the file', () => {
@@ -250,7 +287,7 @@ test('an alias of nothing, of itself, or of very much is refused with the file',
   }
   assert.is(refusal({ set: ['policy.extraBody=&me {x: *me}'] }).code, 'config.yaml')
   const shared = 'policy:\n  extraBody: {a: &a {x: 1}, b: *a}\n'
-  assert.equal(loadConfig({ file: fileWith(shared), set: ENDPOINT }).policy.extraBody, {
+  assert.equal(loadConfig({ file: fileWith(shared), set: ENDPOINT }).policy.expert.extraBody, {
     a: { x: 1 },
     b: { x: 1 },
   })
@@ -305,9 +342,9 @@ test('a zero with a sign is a zero, as its log would hold it', () => {
 
 test('passwords in addresses are redacted', () => {
   const config = loadConfig({ set: [...ENDPOINT, 'policy.baseUrl=https://me:secret@host/v1'] })
-  assert.not.match(JSON.stringify(redact(config)), /secret/)
-  assert.match(JSON.stringify(redact(config)), /https:\/\/\[redacted\]@host/)
-  const { policy } = redact(
+  assert.not.match(JSON.stringify(loggable(config)), /secret/)
+  assert.match(JSON.stringify(loggable(config)), /https:\/\/\[redacted\]@host/)
+  const { policy } = loggable(
     loadConfig({ set: [...ENDPOINT, 'policy.baseUrl=https://me:se@cret@host/v1'] }),
   ) as typeof config
   assert.is(policy.baseUrl, 'https://[redacted]@host/v1')
@@ -317,7 +354,7 @@ test('the digest depends on values, not on the order of keys, and survives the e
   const one = loadConfig({ file: fileWith('run: {seed: 3, iterations: 4}\n') })
   const two = loadConfig({ file: fileWith('run: {iterations: 4, seed: 3}\n') })
   assert.is(configDigest(one), configDigest(two))
-  assert.is(configDigest(parseConfig(JSON.parse(JSON.stringify(redact(one))))), configDigest(one))
+  assert.is(configDigest(parseConfig(JSON.parse(JSON.stringify(loggable(one))))), configDigest(one))
   assert.is.not(configDigest(one), configDigest(loadConfig({})))
 })
 
@@ -326,11 +363,20 @@ test('what a new run would not do is refused, and read in the log of an older on
   for (const [set, words] of [
     [endpoint, /rewardModel\.mode: 'co-trained'.*nobody trains/],
     [['rewardModel.mode=off', 'learning.reward=progress'], /rewardModel\.mode: 'off' measures no progress/],
-    [['policy.template={enable_thinking: false}'], /policy\.template: is told to endpoints alone/],
-    [['rewardModel.reasoningEffort=low'], /rewardModel\.reasoningEffort: is told to endpoints alone/],
-    [['policy.windowTokens=8192'], /policy\.windowTokens: is told to endpoints alone/],
-    [[...ENDPOINT, 'policy.thinking=false'], /policy\.thinking: is told to local/],
-    [['policy.baseUrl=http://x/v1'], /policy\.baseUrl: is told to endpoints alone/],
+    [
+      ['policy.template={enable_thinking: false}'],
+      /policy\.expert\.template: is read by models behind an endpoint alone/,
+    ],
+    [
+      ['rewardModel.reasoningEffort=low'],
+      /rewardModel\.expert\.reasoningEffort: is read by models behind an endpoint alone/,
+    ],
+    [
+      ['policy.windowTokens=8192'],
+      /policy\.expert\.windowTokens: is read by models behind an endpoint alone/,
+    ],
+    [[...ENDPOINT, 'policy.thinking=false'], /policy\.thinking: is read by local/],
+    [['policy.baseUrl=http://x/v1'], /policy\.baseUrl: is read by models behind an endpoint alone/],
     [
       ['policy.provider=openai', 'policy.model=x'],
       /rewardModel\.mode: a local judge begins with the weights/,
@@ -338,11 +384,11 @@ test('what a new run would not do is refused, and read in the log of an older on
     [['rewardModel.model=other'], /rewardModel\.model: 'other' would not be opened/],
     [
       [...ENDPOINT, 'policy.trainer=external', 'policy.extraBody={guided_choice: [a, b]}'],
-      /policy\.extraBody: 'guided_choice' restricts what is sampled/,
+      /policy\.expert\.extraBody: 'guided_choice' restricts what is sampled/,
     ],
     [
       [...endpoint, 'rewardModel.trainer=external', 'rewardModel.extraBody={guided_regex: a+}'],
-      /rewardModel\.extraBody: 'guided_regex' restricts what is sampled/,
+      /rewardModel\.expert\.extraBody: 'guided_regex' restricts what is sampled/,
     ],
     [['environment.data=games'], /environment\.data: 'games' would not be read/],
   ] as const) {
@@ -364,41 +410,59 @@ test('keys that nothing would read are refused in a new run, and read in the log
   const texts = ['environment={name: coding}', 'rewardModel.judging=group']
   const judge = ['rewardModel.provider=openai', 'rewardModel.mode=fixed', 'rewardModel.model=x']
   for (const [set, words] of [
-    [['policy.lora.rank=4'], /policy\.lora\.rank: .*'nano' is trained from scratch/],
-    [[...ENDPOINT, 'policy.lora.rank=4'], /policy\.lora\.rank: .*on local models alone/],
-    [[...folder, 'policy.lora.alpha=4'], /policy\.lora\.alpha: is of an adapter/],
-    [[...folder, 'policy.lora.targets=[q_proj]'], /policy\.lora\.targets: is of an adapter/],
-    [[...adapter, 'policy.lora.targets=[q_proj, foo]'], /policy\.lora\.targets: no module is named foo/],
+    [['policy.lora.rank=4'], /policy\.lora\.rank: is read by local models that begin with a folder/],
+    [
+      [...ENDPOINT, 'policy.lora.rank=4'],
+      /policy\.lora\.rank: is read by local models that begin with a folder/,
+    ],
+    [[...folder, 'policy.lora.alpha=4'], /policy\.lora\.alpha: is read by low-rank adapters/],
+    [
+      [...folder, 'policy.lora.targets=[q_proj]'],
+      /policy\.lora\.expert\.targets: is read by low-rank adapters/,
+    ],
+    [
+      [...adapter, 'policy.lora.targets=[q_proj, foo]'],
+      /policy\.lora\.expert\.targets: no module is named foo/,
+    ],
     [['policy.acting=numbered'], /policy\.acting: 'numbered' is for models that read prompts/],
     [['policy.acting=free'], /policy\.acting: 'free' is for models that read prompts/],
     [[...texts, 'policy.acting=numbered'], /policy\.acting: 'numbered' is for models that read prompts/],
-    [['policy.thinking=false'], /policy\.thinking: is told to local models that act by prompts/],
-    [[...folder, 'policy.thinking=false'], /policy\.thinking: is told to local models that act by prompts/],
+    [['policy.thinking=false'], /policy\.thinking: is read by local models that act by prompts/],
+    [[...folder, 'policy.thinking=false'], /policy\.thinking: is read by local models that act by prompts/],
     [
       [...folder, 'policy.coldStart.updates=4'],
-      /policy\.coldStart\.updates: nothing is demonstrated to a fold/,
+      /policy\.coldStart\.updates: is read by models that are taught/,
     ],
     [
       [...texts, 'policy.acting=free', ...adapter, 'policy.coldStart.batch=4'],
-      /policy\.coldStart\.batch: nothing is demonstrated to a folder that writes texts/,
+      /policy\.coldStart\.expert\.batch: is read by models that are taught/,
     ],
     [
       [...ENDPOINT, 'policy.coldStart.batch=4'],
-      /policy\.coldStart\.batch: nothing is demonstrated to an end/,
+      /policy\.coldStart\.expert\.batch: is read by models that are taught/,
     ],
-    [[...judge, 'rewardModel.coldStart.rollouts=4'], /rewardModel\.coldStart\.rollouts: nothing is taught/],
-    [[...folder, 'policy.acting=free', 'policy.contextTokens=64'], /policy\.contextTokens: bounds episodes/],
-    [[...ENDPOINT, 'policy.contextTokens=64'], /policy\.contextTokens: bounds episodes/],
-    [['policy.historySteps=3'], /policy\.historySteps: is of prompts/],
-    [[...folder, 'policy.historySteps=3'], /policy\.historySteps: is of prompts/],
-    [['policy.promptPrice=1'], /policy\.promptPrice: is told to endpoints alone/],
-    [['policy.concurrency=4'], /policy\.concurrency: is told to endpoints alone/],
-    [['rewardModel.maxCalls=4'], /rewardModel\.maxCalls: is told to endpoints alone/],
+    [
+      [...judge, 'rewardModel.coldStart.rollouts=4'],
+      /rewardModel\.coldStart\.rollouts: is read by models that are taught/,
+    ],
+    [
+      [...folder, 'policy.acting=free', 'policy.contextTokens=64'],
+      /policy\.contextTokens: is read by models that choose/,
+    ],
+    [[...ENDPOINT, 'policy.contextTokens=64'], /policy\.contextTokens: is read by models that choose/],
+    [['policy.historySteps=3'], /policy\.historySteps: is read by models that are asked/],
+    [[...folder, 'policy.historySteps=3'], /policy\.historySteps: is read by models that are asked/],
+    [['policy.promptPrice=1'], /policy\.expert\.promptPrice: is read by models behind an endpoint alone/],
+    [['policy.concurrency=4'], /policy\.expert\.concurrency: is read by models behind an endpoint alone/],
+    [['rewardModel.maxCalls=4'], /rewardModel\.expert\.maxCalls: is read by models behind an endpoint alone/],
     [
       ['policy.training.constantTokens=64'],
-      /policy\.training\.constantTokens: is read by aggregate: constant/,
+      /policy\.training\.expert\.constantTokens: is read by aggregate: constant/,
     ],
-    [['rewardModel.training.constantTokens=64'], /rewardModel\.training\.constantTokens: is read by agg/],
+    [
+      ['rewardModel.training.constantTokens=64'],
+      /rewardModel\.training\.expert\.constantTokens: is read by agg/,
+    ],
   ] as const) {
     const { code, message } = refusal({ set })
     assert.is(code, 'config.invalid')
@@ -417,7 +481,7 @@ test('keys that nothing would read are refused in a new run, and read in the log
   ])
     loadConfig({ set })
   const { policy } = parseConfig({ policy: { lora: { rank: 4, targets: ['foo'] }, concurrency: 2 } })
-  assert.equal([policy.lora.rank, policy.lora.targets, policy.concurrency], [4, ['foo'], 2])
+  assert.equal([policy.lora.rank, policy.lora.expert.targets, policy.expert.concurrency], [4, ['foo'], 2])
 })
 
 test('variables of different keys have different names', () => {

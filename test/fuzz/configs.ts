@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { parse, stringify } from 'yaml'
-import { loadConfig, loggedConfig, redact } from '../../src/config.ts'
+import { loadConfig, loggable, loggedConfig } from '../../src/config.ts'
 import { mutateText, mutateTree } from './mutate.ts'
 import type { Target } from './target.ts'
 
@@ -31,8 +31,10 @@ export const configTarget: Target = {
       take(input) {
         writeFileSync(file, input)
         const config = loadConfig({ file })
-        const again = loggedConfig(JSON.parse(JSON.stringify(redact(config))))
-        return isDeepStrictEqual(redact(again), redact(config)) ? null : 'the log would hold another config'
+        const again = loggedConfig(JSON.parse(JSON.stringify(loggable(config))))
+        return isDeepStrictEqual(loggable(again), loggable(config))
+          ? null
+          : 'the log would hold another config'
       },
     }
   },

@@ -89,7 +89,10 @@ test('a module with a mistake is refused with file and field', async () => {
       'export const groupFilter = { name: "x", version: 1, leavesOut() {} }; export const advantages = []',
       /groupFilter: nothing reads an export of this name/,
     ],
-    ["export const advantages = [{ name: 'task', version: 1, advantages() {} }]", /'task' is a rule of ours/],
+    [
+      "export const advantages = [{ name: 'task', version: 1, advantages() {} }]",
+      /'task' is the name of a built-in rule/,
+    ],
   ]
   for (const [i, [source, message]] of cases.entries()) {
     const file = join(folder, `rules-${i}.mjs`)

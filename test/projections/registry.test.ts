@@ -153,7 +153,10 @@ export const exporters = [{
     join(folder, 'none.mjs'),
     'export const exporters = [{ name: "jsonl", summary: "", write() {} }]',
   )
-  assert.match((await refusal(() => exportersWith(join(folder, 'none.mjs')))).message, /a format of ours/)
+  assert.match(
+    (await refusal(() => exportersWith(join(folder, 'none.mjs')))).message,
+    /the name of a built-in format/,
+  )
 })
 
 test.run()

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
-import { configDigest, loadConfig, loggedConfig, redact } from '../../src/config.ts'
+import { configDigest, loadConfig, loggable, loggedConfig } from '../../src/config.ts'
 import { openSetting } from '../../src/environments/open.ts'
 import { loadSetting } from '../../src/environments/settings.ts'
 import { remeasure } from '../../src/evaluation/acceptances.ts'
@@ -70,7 +70,7 @@ async function recordRun(run: string): Promise<string> {
   await environment.close?.()
   const started = {
     ...(runStarted.data as EventData<'RunStarted'>),
-    config: redact(config),
+    config: loggable(config),
     configDigest: configDigest(config),
   }
   const events: NewEvent[] = [

@@ -98,7 +98,7 @@ test('a Parquet reader gives the same rows back', async () => {
   const log = fixture()
   const path = join(temporaryFolder(), 'rows.parquet')
   const rows = [...trajectoryRows(log)]
-  assert.is(writeParquet(path, rows), rows.length)
+  assert.is(await writeParquet(path, rows), rows.length)
   const read = await parquetReadObjects({ file: await asyncBufferFromFile(path) })
   const nulls = Object.fromEntries(Object.keys(COLUMNS).map((name) => [name, null]))
   // What JSON cannot write is null in a column of JSON, here as in a line.

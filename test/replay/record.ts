@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { startDecider } from '../../src/actors/decider/decider.ts'
 import { decidersOf } from '../../src/actors/deciders.ts'
 import { runFolder } from '../../src/broker/connection.ts'
-import { type Config, redact } from '../../src/config.ts'
+import { type Config, loggable } from '../../src/config.ts'
 import { CATALOGUE, keyOf, type LoggedEvent } from '../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../src/events/codec.ts'
 import { type EventLog, openLog } from '../../src/events/log.ts'
@@ -41,7 +41,7 @@ function writeLoop(
   for (const [index, played] of playLoop(options).log.entries()) {
     const event =
       played.type === 'RunStarted' && played.data.parent === null
-        ? { ...played, data: { ...played.data, config: redact(config) } }
+        ? { ...played, data: { ...played.data, config: loggable(config) } }
         : played
     const id = `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`
     const known = { ...event, id } as LoggedEvent

@@ -130,7 +130,7 @@ test('each key of the sections is computed or refused by name, with the reason',
       assert.match((error as RlError).message, `${name} changes nothing here: `)
     }
   }
-  assert.ok(computed.includes('learning.overlong.factor') && computed.includes('rewardModel.expected'))
+  assert.ok(computed.includes('learning.expert.overlong.factor') && computed.includes('rewardModel.expected'))
   assert.not(computed.includes('rewardModel.normalisation'))
   for (const [word, said] of [
     ['run.seed=3', 'run.seed is no key that votes'],

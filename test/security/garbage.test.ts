@@ -106,7 +106,7 @@ test('a run goes on through garbage on every subject', async () => {
     run: 'test',
     address: head.addressOf('environment'),
     heartbeatMs: 500,
-    worker: { ...environmentWorker(), shared: new Set(['nothing']) },
+    worker: { ...environmentWorker(), shared: new Set() },
     decider: toyEnvironment({ iterations: 8, rollouts: 5 }),
   })
   const played = () => head.log.countByType().TrajectoryCompleted ?? 0

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { makeKept, openKept } from '../../src/actors/executing/kept.ts'
+import { makeKeptResults, openKeptResults } from '../../src/actors/executing/kept.ts'
 import { startActor } from '../../src/actors/runtime/actor.ts'
 import type { Worker } from '../../src/actors/runtime/worker.ts'
 import type { NewEvent } from '../../src/events/catalogue.ts'
@@ -117,9 +117,11 @@ test('bytes that a role has delivered to the queue of another, or to the record 
   const taken: string[] = []
   const worker: Worker = {
     shared: new Set(['train']),
-    async perform({ done }) {
-      taken.push(done)
-      return [policyUpdated(Number(done.split('/')[1]))]
+    jobs: {
+      async train({ version }) {
+        taken.push(`PolicyUpdated/${version}`)
+        return [policyUpdated(version)]
+      },
     },
   }
   const policy = await startActor({
@@ -141,7 +143,7 @@ test('bytes that a role has delivered to the queue of another, or to the record 
 
 test('what executors keep is said neither as a fact nor as the record of the epoch', async () => {
   const head = await startTestHead({ fenceTimes: { leaseMs: 20_000, renewMs: 200 } })
-  await makeKept(head.bus, 'test')
+  await makeKeptResults(head.bus, 'test')
   const seen: string[] = []
   const address = { ...head.addressOf('tool'), run: 'test' }
   const subscription = await subscribe(address, ({ id }) => void seen.push(id))
@@ -159,7 +161,7 @@ test('what executors keep is said neither as a fact nor as the record of the epo
   raw.publish(subjects.kept('fact'), forged, { headers })
   raw.publish(subjects.kept('record'), Buffer.from(JSON.stringify(record)))
   await raw.settle()
-  const kept = openKept(connectLog({ bus: head.bus, run: 'test', actor: 'head' }))
+  const kept = openKeptResults(connectLog({ bus: head.bus, run: 'test', actor: 'head' }))
   await until('both are kept', async () => (await kept.get('record')) !== null)
   const get = '$JS.API.DIRECT.GET.rl-test-kept'
   for (const [key, reply] of [

@@ -9,10 +9,10 @@ import { lastAttempt } from '../../src/actors/last-attempt.ts'
 import { type Actor, startActor } from '../../src/actors/runtime/actor.ts'
 import { openKeyFrames } from '../../src/actors/runtime/key-frame.ts'
 import { ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
-import type { Worker } from '../../src/actors/runtime/worker.ts'
+import type { JobContext, Worker } from '../../src/actors/runtime/worker.ts'
 import { simulatedWorker } from '../../src/actors/simulated/workers.ts'
 import type { RunFolder } from '../../src/broker/connection.ts'
-import { type Config, configDigest, redact } from '../../src/config.ts'
+import { type Config, configDigest, loggable } from '../../src/config.ts'
 import type { Bus } from '../../src/events/bus.ts'
 import type { NewEvent } from '../../src/events/catalogue.ts'
 import type { Role } from '../../src/events/envelope.ts'
@@ -58,7 +58,7 @@ export async function headLife(
   },
 ): Promise<HeadEnd> {
   const { platform } = process
-  const heartbeatMs = config.run.heartbeatSeconds * 1000
+  const heartbeatMs = config.run.expert.heartbeatSeconds * 1000
   const bus = await connect('head', 'head-log')
   const served = await serveRun({ log, bus, work: [ROLLOUT_WORK], heartbeatMs, alone, measured, platform })
   try {
@@ -84,7 +84,7 @@ export async function headLife(
         ...{ folder, decider, configs: [config, config], every: FRAME_EVERY },
         hashAt: log.hashAt,
       }),
-      worker: { perform: async (job) => Promise.reject(new TypeError(`the head does no job '${job.kind}'`)) },
+      worker: { jobs: {} },
       heartbeatMs,
       waits: (context) => awaitedBy(context as HeadContext, config),
       platform,
@@ -118,7 +118,7 @@ function firstEvent(config: Config, resumed: boolean): NewEvent {
   return {
     type: 'RunStarted',
     data: {
-      config: redact(config),
+      config: loggable(config),
       configDigest: configDigest(config),
       seed: config.run.seed,
       parent: null,
@@ -161,8 +161,8 @@ export async function roleLife(
       worker: troubled(simulatedWorker(role, config, log), trouble, platform.clock),
       decider,
       frames,
-      heartbeatMs: config.run.heartbeatSeconds * 1000,
-      attempts: config.run.attempts,
+      heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
+      attempts: config.run.expert.attempts,
       giveUp: lastAttempt(config),
       platform,
       connect: () => connect(user, `${process.name}-actor`),
@@ -187,9 +187,14 @@ function troubled(worker: Worker, trouble: Trouble, clock: Process['platform']['
     concurrency: 4,
     queues: worker.queues?.map((queue) => ({ ...queue, concurrency: 3 })),
     shared: new Set(['judge', 'rewrite']),
-    async perform(job, context) {
-      await trouble(job.kind, clock)
-      return worker.perform(job, context)
-    },
+    jobs: Object.fromEntries(
+      Object.entries(worker.jobs).map(([kind, perform]) => [
+        kind,
+        async (input: never, context: JobContext) => {
+          await trouble(kind, clock)
+          return perform(input, context)
+        },
+      ]),
+    ),
   }
 }

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as assert from 'uvu/assert'
 import { encodeBatch } from '../../src/actors/learner/batch-file.ts'
-import { updateOptions } from '../../src/actors/learner/update-options.ts'
+import { type Training, updateOptions } from '../../src/actors/learner/update-options.ts'
 import { environmentOf } from '../../src/broker/connection.ts'
-import { type Config, parseConfig } from '../../src/config.ts'
+import { parseConfig } from '../../src/config.ts'
 import type { EventData, NewEvent } from '../../src/events/catalogue.ts'
 import { connectLog } from '../../src/events/log-client.ts'
 import { readCheckpoint } from '../../src/models/local/checkpoint.ts'
@@ -22,7 +22,7 @@ type Role = 'policy' | 'reward-model'
 
 export type Version = {
   /** Beside the defaults of the config. */
-  readonly training: Partial<Config['policy']['training']>
+  readonly training: Partial<Training>
   readonly samples: (model: LocalModelFace) => Promise<readonly TrainingSample[]>
   /** Of the log-probs; 1 where absent. */
   readonly temperature?: number
@@ -156,7 +156,8 @@ export async function compare(comparison: Comparison): Promise<void> {
       { training: given, samples: make, temperature = 1, tolerance, takenBack },
     ] of versions.entries()) {
       const version = i + 1
-      const training = { ...policy.training, ...given }
+      const { expert, ...usual } = policy.training
+      const training = { ...usual, ...expert, ...given }
       const samples = await make(model)
       const seed = [version, 11] as const
       const versioned = samples.map((sample) => ({ ...sample, policyVersion: version - 1 }))

@@ -1,7 +1,9 @@
 /** Small deciders and workers over the real events: iterations of a few rollouts, with nothing to learn. */
+
 import { type AnyStateMachine, setup } from 'xstate'
 import type { Decider, Output } from '../../src/actors/decider/decider.ts'
 import { ask, askFor, emitEvent } from '../../src/actors/decider/fold.ts'
+import type { Train } from '../../src/actors/decider/jobs.ts'
 import { ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
 import type { Worker } from '../../src/actors/runtime/worker.ts'
 import type { EventData, EventType, LoggedEvent, NewEvent } from '../../src/events/catalogue.ts'
@@ -84,18 +86,21 @@ export function toyEnvironment({ rollouts }: ToyPlan): Decider {
   })
 }
 
+/** A version that is learned from nothing. */
+export function toyTrain(version: number): Train {
+  return { iteration: version, version, parentVersion: version - 1, groups: [], seed: [version, 1] }
+}
+
 export function toyPolicy(): Decider {
   return toyDecider('policy', () => ({}), {
     IterationCompleted: (_, { iteration }) => [
-      askFor('train', `PolicyUpdated/${iteration}`, { version: iteration }, 30),
+      askFor('train', `PolicyUpdated/${iteration}`, toyTrain(iteration), 30),
     ],
   })
 }
 
 export const idleWorker: Worker = {
-  async perform(job) {
-    throw new Error(`nobody does ${job.kind}`)
-  },
+  jobs: {},
 }
 
 export function policyUpdated(version: number): NewEvent {
@@ -113,7 +118,7 @@ export function policyUpdated(version: number): NewEvent {
 }
 
 export const policyWorker: Worker = {
-  perform: async (job) => [policyUpdated((job.input as { version: number }).version)],
+  jobs: { train: async ({ version }) => [policyUpdated(version)] },
 }
 
 export function trajectory(request: EventData<'RolloutRequested'>): NewEvent {
@@ -141,19 +146,20 @@ export function environmentWorker(
   { deadlineMs = 30_000, concurrency = 4 }: { deadlineMs?: number; concurrency?: number } = {},
 ): Worker {
   return {
-    async perform(job, { signal }) {
-      const request = job.input as EventData<'RolloutRequested'>
-      await play(request.rollout, signal)
-      return [trajectory(request)]
+    jobs: {
+      async play(request, { signal }) {
+        await play(request.rollout, signal)
+        return [trajectory(request)]
+      },
     },
     queues: [
       {
         kind: ROLLOUT_WORK,
         concurrency,
         jobOf: (event) => ({
-          kind: 'rollout',
+          kind: 'play',
           done: ROLLOUT_WORK.done(event),
-          input: event.data,
+          input: event.data as EventData<'RolloutRequested'>,
           deadlineMs,
         }),
         exhausted(event, attempts, error) {

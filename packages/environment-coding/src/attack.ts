@@ -1,6 +1,6 @@
 import type { Language } from './executor.ts'
 
-/** A hostile program that a sandbox must contain. Where it gets through it prints ESCAPED (trial.ts). */
+/** A hostile program that a sandbox must contain. If it gets through, it prints ESCAPED (trial.ts). */
 export type Attack = {
   readonly name: string
   readonly what: string

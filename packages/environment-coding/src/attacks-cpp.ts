@@ -1,4 +1,4 @@
-/** Hostile programs in C++: some attack while they run, others while they are compiled; as attacks.ts says. */
+/** Hostile programs in C++ (see attacks.ts). Some attack while they run, others while they are compiled. */
 import type { Attack } from './attack.ts'
 
 const HEAD = `#include <cstdio>

@@ -1,4 +1,4 @@
-/** Hostile programs in JavaScript, run by Node; as attacks.ts says. */
+/** Hostile programs in JavaScript for Node (see attacks.ts). */
 import type { Attack } from './attack.ts'
 
 /** Tries something and tells whether it worked. */

@@ -1,8 +1,11 @@
-/** Hostile programs in Python that use what the kernel keeps for all sandboxes together, to talk or to leave a note; as attacks.ts says. */
+/**
+ * Hostile programs in Python (see attacks.ts). They use kernel objects that all sandboxes share, to talk or
+ * to leave a note.
+ */
 import type { Attack } from './attack.ts'
 import { ESCAPED } from './trial.ts'
 
-/** Tries calls that must be refused or empty; each is a Python expression that is true if it got through. */
+/** Tries calls that must be refused or empty. Each is a Python expression that is true if it got through. */
 const anyOf = (setup: string, ...calls: readonly string[]) => `import ctypes, os, sys
 if sys.platform == 'emscripten':
     raise SystemExit

@@ -1,4 +1,4 @@
-/** Hostile programs in Python; as attacks.ts says. */
+/** Hostile programs in Python (see attacks.ts). */
 import type { Attack } from './attack.ts'
 import { ESCAPED } from './trial.ts'
 

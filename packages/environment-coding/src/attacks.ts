@@ -1,6 +1,7 @@
 /**
- * Hostile programs that a sandbox must contain, and that no test may reward. Where one gets through it prints ESCAPED, and nothing
- * else prints that. Each is run more than once, so that one may leave a note for the next.
+ * Hostile programs that a sandbox must contain, and that no test may reward. A program that gets through
+ * prints ESCAPED, and nothing else prints that. Each is run more than once, because one run may leave a note
+ * for the next.
  */
 import { createServer } from 'node:net'
 import { homedir } from 'node:os'
@@ -10,7 +11,7 @@ import { JAVASCRIPT_ATTACKS } from './attacks-javascript.ts'
 import { KERNEL_ATTACKS } from './attacks-kernel.ts'
 import { PYTHON_ATTACKS } from './attacks-python.ts'
 
-/** Programs name what they look for: PORT, SECRET_NAME, HOST_HOME; `attackGround` puts in what there is. */
+/** Programs name their targets: PORT, SECRET_NAME, HOST_HOME. `attackGround` puts in the real values. */
 export const ATTACKS: readonly Attack[] = [
   ...PYTHON_ATTACKS,
   ...KERNEL_ATTACKS,
@@ -21,10 +22,12 @@ export const ATTACKS: readonly Attack[] = [
 /** A variable of this process that a program must not read. */
 const SECRET = 'RL_ATTACK_SECRET'
 
-/** The attacks with a server of this machine that they try to reach, a secret that they look for, and the folder of whoever runs them. */
+/**
+ * Returns the attacks with real targets: a server of this machine, a secret, and the home folder of the user.
+ */
 export async function attackGround(): Promise<{
   readonly attacks: readonly Attack[]
-  /** How often the server was reached. */
+  /** Number of times that the server was reached. */
   readonly reached: () => number
   readonly close: () => Promise<void>
 }> {

@@ -1,4 +1,7 @@
-/** Rewriting a problem by a language model: what it is told, and the task that its answer names (rlanything 4.4). */
+/**
+ * Rewriting a problem by a language model: the text for the model, and the task in its answer (rlanything
+ * 4.4).
+ */
 
 import { createHash } from 'node:crypto'
 import type { Evidence, Rewrite, RewriteRequest, Task } from 'rlanything/environments'
@@ -14,7 +17,7 @@ const HINTS = {
   easier: 'Leave out one step or condition, or narrow the inputs.',
 } as const
 
-/** By the placeholders of config/prompts/coding-rewrite.md. */
+/** Returns values for the placeholders of config/prompts/coding-rewrite.md. */
 export function briefingOf(
   { direction, tested }: RewriteRequest & Evidence,
   { tests }: CodingProblem,
@@ -42,7 +45,10 @@ function listed(tests: readonly (TestCase & { readonly share: number | null })[]
     .join('\n')
 }
 
-/** A candidate needs four tests with input and output, and must be new; whether it is any good, its trial tells. */
+/**
+ * Reads a candidate. It needs four tests with input and output, and must be new. Its trial tells later
+ * whether it is good.
+ */
 export function writtenTask({ task, taken }: RewriteRequest, answer: string): Rewrite {
   const parsed = parseCandidate(answer)
   if ('reason' in parsed) return { refused: parsed.reason }

@@ -74,7 +74,10 @@ function jsonObjects(text: string): unknown[] {
   return found
 }
 
-/** The place after the brace that closes the one at `start`, strings left out; -1 where none does. */
+/**
+ * Returns the place after the brace that closes the one at `start`, ignoring strings. Returns -1 if none
+ * closes it.
+ */
 function endOfObject(text: string, start: number): number {
   let depth = 0
   let quoted = false

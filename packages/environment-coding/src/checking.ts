@@ -1,4 +1,4 @@
-/** Checkers at work: what they say of an output. */
+/** Runs checkers: programs that judge an output. */
 import { tokensOf } from './compare.ts'
 import type { Executor, RunResult } from './executor.ts'
 import { type Grade, noJudgement, shortened } from './grades.ts'
@@ -12,7 +12,7 @@ export const checkerRun = (program: string, { input, output: expected }: TestCas
   limits: JUDGE_LIMITS,
 })
 
-/** The checker's word on what a program printed. */
+/** Resolves to the checker's judgement of a program's output. */
 export async function checked(
   executor: Executor,
   checker: string,
@@ -36,7 +36,10 @@ export async function checked(
   return noJudgement(failureOf('checker', said))
 }
 
-/** Words that Python's int() and float() read and no other language: with digits beyond ASCII, or with an underscore among the digits. */
+/**
+ * Whether a text has words that Python's int() and float() read and no other language reads. They have digits
+ * beyond ASCII, or an underscore among the digits.
+ */
 function hasStrangeNumbers(text: string): boolean {
   return (
     /[^\p{ASCII}]|_/u.test(text) &&

@@ -1,4 +1,7 @@
-/** Which provider runs programs on this machine: the best that passes a self-test, and why the others were passed over. */
+/**
+ * Chooses the provider of programs on this machine: the best that passes a self-test. It tells why others
+ * were passed over.
+ */
 
 import { createServer } from 'node:net'
 import type { Kept } from 'rlanything/environments'
@@ -15,9 +18,9 @@ import { SANDBOXES, type SandboxOptions } from './providers/registry.ts'
 import { createResultCache } from './result-cache.ts'
 
 export type ChooseOptions = SandboxOptions & {
-  /** A name; `auto` takes bwrap where it passes its self-test, else pyodide. */
+  /** Name of the provider. `auto` takes bwrap if bwrap passes its self-test, else pyodide. */
   readonly provider?: string
-  /** The module that has it where it is a user's. */
+  /** Module that defines the provider, if it is a user's. */
   readonly module?: string | null
   /** Results are kept here across runs. */
   readonly cacheFolder?: string
@@ -29,12 +32,15 @@ export type ChooseOptions = SandboxOptions & {
 export type ChosenExecutor = {
   readonly executor: Executor
   readonly name: string
-  /** Why this one. */
+  /** Reason for the choice. */
   readonly reason: string
   readonly passedOver: readonly { readonly name: string; readonly reason: string }[]
 }
 
-/** Chooses, tests and starts an executor; the caller closes it. Throws where none that is allowed works. */
+/**
+ * Chooses, tests and starts an executor. The caller closes it.
+ * @throws RlError if no allowed provider works
+ */
 export async function chooseExecutor(options: ChooseOptions = {}): Promise<ChosenExecutor> {
   const { provider: wanted = 'auto', module = null, cacheFolder, kept, recheck } = options
   await SANDBOXES.load(module)
@@ -78,7 +84,10 @@ const SECRET = 'RL_SELF_TEST_SECRET'
 const SELF_TEST_LIMITS = { ...DEFAULT_LIMITS, cpuMs: 5000, wallMs: 60_000, memoryMB: 128 }
 const ENDLESS_LIMITS = { ...SELF_TEST_LIMITS, cpuMs: 500, wallMs: 10_000 }
 
-/** Runs programs that must work and programs that must not; throws an RlError that says which did otherwise. */
+/**
+ * Runs programs that must work and programs that must not.
+ * @throws RlError that names the program with the wrong result
+ */
 export async function selfTest(provider: Provider): Promise<void> {
   const run = async (program: string, stdin = '\n', limits = SELF_TEST_LIMITS): Promise<RunResult> => {
     let result: RunResult | null = null
@@ -110,7 +119,7 @@ export async function selfTest(provider: Provider): Promise<void> {
   if (attempts.stdout.trim() !== '') fail(`a program can ${attempts.stdout.trim().split('\n').join(' and ')}`)
 }
 
-/** Prints what it should not be able to do. */
+/** Prints each forbidden thing that it could do. */
 const SELF_TEST_ATTEMPTS = `import os, socket, sys
 def attempt(what, action):
     try:

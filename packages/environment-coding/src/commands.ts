@@ -1,4 +1,4 @@
-/** `rl coding ...`: how each command is called; what it does is loaded when it runs. */
+/** The commands `rl coding ...`. The code of a command is loaded when the command runs. */
 import { defineCommand } from 'rlanything/environments'
 import { SANDBOXES } from './providers/registry.ts'
 
@@ -20,20 +20,20 @@ const SHARED_HELP = `
     .join(', ')}
   --url URL          the SandboxFusion server
   --allow-unsafe     needed for --provider process, which does not isolate
-  --concurrency N    programs at once (default the number of cores)
+  --concurrency N    programs at a time (default: the number of cores)
   --json             one JSON object a line`
 const DATA_HELP = `
   --data FILE        problems as JSON lines (the reference's fields, CodeContests, LiveCodeBench, MBPP, HumanEval, EvalPlus, APPS, TACO); repeatable
-  --tests N          only N tests of each problem, drawn by a seed (default all)`
+  --tests N          only N tests of each problem, drawn by a seed (default: all)`
 
 const check = defineCommand({
   help: `
 rl coding check --data FILE... [--mutants]
 
-Runs every reference solution against its tests, or single-fault mutants of it. Prints problems=N tests=M failed=K last and
-ends with 1 where K is not 0.
+Runs every reference solution against its tests, or single-fault mutants of it. The last line is
+problems=N tests=M failed=K. The exit status is 1 if K is not 0.
 ${DATA_HELP}
-  --mutants          tells of each problem how many mutants all its tests let through${SHARED_HELP}`,
+  --mutants          prints for each problem the number of mutants that pass all its tests${SHARED_HELP}`,
   options: { ...DATA, ...SHARED, mutants: { type: 'boolean', default: false } },
   positionals: true,
   run: async ({ values, positionals }) => (await import('./commands/check.ts')).check(values, positionals),
@@ -43,9 +43,9 @@ const run = defineCommand({
   help: `
 rl coding run --data FILE --id ID --program FILE
 
-Runs one program against the tests of a problem; ends with 1 where one fails.
+Runs one program against the tests of a problem. The exit status is 1 if a test fails.
 ${DATA_HELP}
-  --id ID            the problem
+  --id ID            id of the problem
   --program FILE     the program: Python, or by its ending JavaScript (.js, .mjs) or C++ (.cpp, .cc)${SHARED_HELP}`,
   options: { ...DATA, ...SHARED, id: { type: 'string' }, program: { type: 'string' } },
   positionals: true,
@@ -56,10 +56,10 @@ const attack = defineCommand({
   help: `
 rl coding attack [--program FILE...]
 
-Tries hostile programs (default our own), with programs that must pass beside them. Prints a JSON line a program and
-attacks=N passed=0 canaries_failed=0 left_behind=0 last, and ends with 1 where one of them is not 0.
+Tries hostile programs (default: our own), with programs that must pass beside them. Prints a JSON line a program. The
+last line is attacks=N passed=0 canaries_failed=0 left_behind=0. The exit status is 1 if one of the last three is not 0.
 
-  --program FILE     a hostile program, its language by its ending; repeatable${SHARED_HELP}`,
+  --program FILE     a hostile program, in the language of its ending; repeatable${SHARED_HELP}`,
   options: { ...SHARED, program: { type: 'string', multiple: true } },
   positionals: true,
   run: async ({ values, positionals }) => (await import('./commands/attack.ts')).attack(values, positionals),

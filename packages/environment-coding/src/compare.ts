@@ -1,19 +1,24 @@
-/** Whether a program printed what was expected: pure functions over texts, outside of every sandbox, in linear time. */
+/**
+ * Compares a program's output with the expected one: pure functions over texts, outside of every sandbox, in
+ * linear time.
+ */
 import { reviveJson } from 'rlanything/kit'
 import { decimalOf, isNear, sameDecimal, type Tolerance } from './decimal.ts'
 
 /**
- * - `tokens`: the same words, whatever the white space between them (the reference's rule, rlanything 5.2).
- * - `exact`: the same text but for white space at the ends of lines and of the text.
- * - `lines`: the same lines but for white space around them; lines of numbers by their exact values (LiveCodeBench's rule).
- * - `float`: as `tokens`, and two words that are both numbers may differ by `absolute` or by `relative` x the expected one. A whole
- *   number that is expected must be met exactly, however the other is written, unless `wholesToo` is set. `caseless`: letters of either
- *   case. CodeContests' judge has the last two.
- * - `json`: the last line is the same JSON value, of the same JSON types (1 is no `true`; 1.0 is 1). Numbers that are expected with a
- *   point or an exponent may differ by 1e-9; all others must be met exactly.
+ * - `tokens`: the same words, with any white space between them (the reference's rule, rlanything 5.2).
+ * - `exact`: the same text. White space at the ends of lines and of the text is ignored.
+ * - `lines`: the same lines. White space around them is ignored, and lines of numbers are compared by exact
+ *   value (LiveCodeBench's rule).
+ * - `float`: like `tokens`, but two numbers may differ by `absolute`, or by `relative` x the expected one. An
+ *   expected whole number must be met by value, unless `wholesToo` is set. `caseless` ignores the case of
+ *   letters. CodeContests' judge has both options.
+ * - `json`: the last line is the same JSON value, of the same JSON types (1 is not `true`, but 1.0 is 1).
+ *   Numbers that are expected with a point or an exponent may differ by 1e-9. All others must be met exactly.
  * - `last-line`: the last line is the same text.
- * - `checker`: a Python program decides. It reads one line of JSON, `{"input", "expected", "output"}`, and ends with exit code 0
- *   if the output is right, with another one if it is wrong. Run by `grade`, in a sandbox of its own (judges.ts).
+ * - `checker`: a Python program decides. It reads one line of JSON, `{"input", "expected", "output"}`. Exit
+ *   code 0 means that the output is right, any other that it is wrong. `grade` runs it in its own sandbox
+ *   (judges.ts).
  */
 export type ComparatorSpec =
   | { readonly kind: 'tokens' | 'exact' | 'lines' | 'json' | 'last-line' }
@@ -52,7 +57,9 @@ export function matches(
   }
 }
 
-/** What Python's `str.split()` takes for white space: Unicode's, and the characters 28 to 31. */
+/**
+ * Whether Python's `str.split()` takes a character for white space: Unicode's, and the characters 28 to 31.
+ */
 const isSpace = (code: number) =>
   (code >= 9 && code <= 13) ||
   (code >= 28 && code <= 32) ||
@@ -85,7 +92,7 @@ function sameTokens(expected: string, output: string, same: (a: string, b: strin
   return a.length === b.length && a.every((token, i) => same(token, b[i]))
 }
 
-/** Without the white space at both ends, as Python's `str.strip()`: a byte order mark is none. */
+/** Removes white space at both ends, as Python's `str.strip()` does. A byte order mark is not white space. */
 function strip(text: string): string {
   let start = 0
   let end = text.length
@@ -111,7 +118,9 @@ function trimLines(text: string): string {
   return trimEnd(lines.map(trimBlanks).join('\n'))
 }
 
-/** Without the blanks and tabs at its end: a regular expression would look at each run of them again and again. */
+/**
+ * Removes blanks and tabs at the end. A regular expression would look at each run of them again and again.
+ */
 function trimBlanks(line: string): string {
   let end = line.length
   while (end > 0 && (line[end - 1] === ' ' || line[end - 1] === '\t')) end--
@@ -129,10 +138,13 @@ function lastLine(text: string): string {
   return strip(trimmed.slice(trimmed.lastIndexOf('\n') + 1))
 }
 
-/** Of numbers in JSON that are expected with a point or an exponent. */
+/** Tolerance for numbers in JSON that are expected with a point or an exponent. */
 const JSON_TOLERANCE: Tolerance = { absolute: 1e-9, relative: 1e-9 }
 
-/** Most outputs are told apart by their shape. Only one of the expected shape is read again, with the texts of its numbers. */
+/**
+ * Most wrong outputs differ in shape. Only an output of the expected shape is parsed again, with the texts of
+ * its numbers.
+ */
 function sameJson(expected: string, output: string): boolean {
   try {
     const mayDiffer = (a: unknown, b: unknown) => typeof a === 'number' && typeof b === 'number'

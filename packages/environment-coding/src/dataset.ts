@@ -1,4 +1,4 @@
-/** Reads problem files: JSON lines, or one JSON array, in any of the formats of formats.ts; gzipped or not. */
+/** Reads problem files: JSON lines, or one JSON array, in any format of formats.ts, gzipped or not. */
 
 import { createReadStream } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
@@ -10,12 +10,12 @@ import { parseRecord } from './formats.ts'
 import type { CodingProblem } from './problem.ts'
 
 export type DatasetOptions = {
-  /** So many tests of each problem count, drawn by the seed and the problem's id; default all. */
+  /** Number of tests to use of each problem, drawn by the seed and the problem's id. Default: all. */
   readonly tests?: number
   readonly seed?: number
 }
 
-/** A record that could not be read: where it is, and why. */
+/** A record that could not be read, with its place and the reason. */
 export type Skipped = { readonly place: string; readonly reason: string }
 
 export type LoadedProblems = {
@@ -23,11 +23,11 @@ export type LoadedProblems = {
   readonly skipped: readonly Skipped[]
 }
 
-/** A file that is one JSON array is read whole. */
+/** Most bytes of a JSON array, which is read whole. */
 const MAX_ARRAY_BYTES = 1 << 28
 const MAX_LINE_BYTES = 1 << 28
 
-/** One record of the files after another, of which no more than one is held; ids are unique. */
+/** Yields the records of the files one by one. Only one record is in memory. Ids are unique. */
 export async function* readProblems(
   files: readonly string[],
   options: DatasetOptions = {},
@@ -50,7 +50,7 @@ export async function* readProblems(
 
 export const isSkipped = (record: CodingProblem | Skipped): record is Skipped => 'reason' in record
 
-/** All problems of the files, in order. A record that cannot be read is left out and told. */
+/** Returns all problems of the files, in order. A record that cannot be read is left out and reported. */
 export async function loadProblems(
   files: readonly string[],
   options: DatasetOptions = {},
@@ -63,7 +63,7 @@ export async function loadProblems(
   return { problems, skipped }
 }
 
-/** The skipped records in one line, or null where there are none. */
+/** Returns one line about the skipped records, or null if there are none. */
 export function skippedLine(skipped: readonly Skipped[], problems: number): string | null {
   if (skipped.length === 0) return null
   const shown = skipped.slice(0, 3).map(({ reason }) => reason)
@@ -86,7 +86,7 @@ function sampled(
 
 type Record = { readonly place: string; readonly text: string }
 
-/** One record after another; no more of the file is held than one line. */
+/** Yields the records of a file. At most one line is in memory. */
 async function* records(file: string): AsyncGenerator<Record> {
   try {
     const packed = await isPacked(file)
@@ -152,7 +152,7 @@ async function isPacked(file: string): Promise<boolean> {
   }
 }
 
-/** Whether the first character is that of an array; a byte order mark is white space here. */
+/** Whether the first character opens an array. A byte order mark counts as white space here. */
 async function isArray(file: string, packed: boolean): Promise<boolean> {
   const bytes = createReadStream(file)
   const stream: Readable = packed ? bytes.pipe(createGunzip()) : bytes

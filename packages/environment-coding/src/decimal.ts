@@ -1,4 +1,7 @@
-/** Numbers as they are written: equal by their exact value, near by a tolerance, in time that is linear in their texts. */
+/**
+ * Numbers as they are written. They are equal by exact value, or near by a tolerance. Time is linear in their
+ * texts.
+ */
 
 /** A decimal number without zeros at either end of its digits: `digits` x 10 ^ `power`. Zero has no digits and no sign. */
 export type Decimal = { readonly negative: boolean; readonly digits: string; readonly power: bigint }
@@ -24,7 +27,10 @@ export function decimalOf(text: string): Decimal | null {
 export const sameDecimal = (a: Decimal, b: Decimal) =>
   a.negative === b.negative && a.power === b.power && a.digits === b.digits
 
-/** A text that two finite numbers share if and only if they are equal: a double's shortest text if the number is a double, else its digits behind a mark. */
+/**
+ * Returns a text that two finite numbers share if and only if they are equal. If the number is a double, it
+ * is the double's shortest text. Else it is the digits after a mark.
+ */
 export function decimalKey(decimal: Decimal): string {
   const { negative, digits, power } = decimal
   if (digits === '') return '0'
@@ -40,7 +46,7 @@ const numberOf = ({ negative, digits, power }: Decimal) =>
 /** 5 ^ 23 has more bits than a double. */
 const MOST_TENS = 22n
 const MOST_BITS = 1n << 53n
-/** No double has more places after the point, and none more digits. */
+/** No double has more places after the point, or more digits. */
 const MOST_PLACES = 1074n
 const MOST_DIGITS = 1100
 
@@ -53,7 +59,8 @@ function isDouble({ digits, power }: Decimal): boolean {
     const nearest = Number(value)
     return Number.isFinite(nearest) && BigInt(nearest) === value
   }
-  // The value is a whole number of 2 ^ power if 5 ^ -power divides the digits, which are as many as those of that power then.
+  // The value is a whole number times 2 ^ power if 5 ^ -power divides the digits. Then there are at least as
+  // many digits as in 5 ^ -power.
   if (power < -MOST_PLACES || digits.length > MOST_DIGITS) return false
   if (digits.length < Math.floor(-Number(power) * Math.log10(5))) return false
   const fives = 5n ** -power
@@ -64,7 +71,10 @@ function isDouble({ digits, power }: Decimal): boolean {
 export type Tolerance = {
   readonly absolute: number
   readonly relative: number
-  /** A number that is expected without a point may be missed by the tolerance as well; else it must be met. */
+  /**
+   * Applies the tolerance also to numbers that are expected without a point. By default these must be met
+   * exactly.
+   */
   readonly wholesToo?: boolean
 }
 
@@ -78,7 +88,7 @@ export function isNear(expected: string, output: string, tolerance: Tolerance): 
   return isWithin(a, b, tolerance)
 }
 
-/** What doubles leave open is a matter of a few bits. */
+/** Slack for the rounding of doubles: a few bits. */
 const SLACK = 2 ** -50
 const MOST_POWERS = 400
 
@@ -92,7 +102,8 @@ function isWithin(a: Decimal, b: Decimal, { absolute, relative }: Tolerance): bo
     if (distance < bound - open) return true
   }
   const powers = [a.power, b.power].map(Number)
-  // Numbers so far apart, or so long, are compared as doubles. Nothing is near to a number beyond them.
+  // Numbers that are so far apart, or so long, are compared as doubles. Nothing is near a number beyond the
+  // doubles.
   if (Math.abs(powers[0] - powers[1]) > MOST_POWERS || powers.some((power) => Math.abs(power) > 2000))
     return Number.isFinite(distance) && distance <= bound
   if (Math.max(a.digits.length, b.digits.length) > MOST_DIGITS)

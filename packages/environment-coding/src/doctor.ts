@@ -3,7 +3,7 @@ import type { Finding } from 'rlanything/environments'
 import { explain, installHint, isProgram, programFolders } from 'rlanything/kit'
 import { chooseExecutor } from './choose.ts'
 
-/** Which sandbox programs run in on this machine, and what would make it better. */
+/** Finds the sandbox of this machine, and advice for a better one. */
 export async function sandboxFinding(): Promise<Finding> {
   try {
     const { executor, name, reason, passedOver } = await chooseExecutor({ warn: () => {} })
@@ -28,7 +28,7 @@ export async function sandboxFinding(): Promise<Finding> {
   }
 }
 
-/** It may be installed and not be allowed to work. */
+/** Whether bwrap works. It may be installed and not be allowed to work. */
 function hasBwrap(): boolean {
   return programFolders().some((folder) => isProgram(join(folder, 'bwrap')))
 }

@@ -1,9 +1,9 @@
 /**
- * The coding setting behind the one environment port. An episode has one step: the observation is the problem, the action is the
- * program, the outcome is the share of the problem's tests that it passes.
+ * The coding setting behind the environment port. An episode has one step: the observation is the problem,
+ * the action is the program. The outcome is the share of the problem's tests that the program passes.
  *
- * Running a program takes time, and a step of the port does not wait. So a step ends the episode, and `settle` runs the program:
- * until then the episode has no outcome.
+ * Running a program takes time, and a step of the port does not wait. So a step ends the episode, and
+ * `settle` runs the program. Until then the episode has no outcome.
  */
 
 import type {
@@ -34,18 +34,18 @@ import { testForm } from './test-form.ts'
 
 export type CodingOptions = {
   readonly source: CodingSource
-  /** Runs the programs; where absent one is chosen at the first need and closed with the environment. */
+  /** Executor of the programs. If absent, one is chosen at the first need and closed with the environment. */
   readonly executor?: Executor
   readonly choose?: ChooseOptions
-  /** In place of the problems' own. */
+  /** Limits that replace the problems' own. */
   readonly limits?: Partial<Limits>
-  /** Of the policy's programs; default Python. */
+  /** Language of the policy's programs. Default: Python. */
   readonly language?: Language
-  /** Absent: no problem gets further tests. */
+  /** If absent, no problem gets further tests. */
   readonly strengthen?: Strengthening
 }
 
-/** One step: the program. Settled, it knows which of its task's tests the program passes, and how each run ended. */
+/** One step: the program. A settled episode has the results of the task's tests. */
 export interface CodingEpisode extends ImmediateEpisode {
   step(action: string): CodingEpisode
   readonly tested?: Tested
@@ -53,7 +53,10 @@ export interface CodingEpisode extends ImmediateEpisode {
 
 export interface CodingEnvironment extends Environment {
   reset(task: Task, options: { readonly seed: Seed; readonly maxSteps: number }): Promise<CodingEpisode>
-  /** Runs an ended episode's program; resolves to the episode with its outcome. Rejects with an RlError where no sandbox could run it. */
+  /**
+   * Runs an ended episode's program. Resolves to the episode with its outcome.
+   * @throws RlError if no sandbox could run it
+   */
   settle(episode: Episode): Promise<CodingEpisode>
   /** The problem in words. */
   describe(task: Task): Promise<string>
@@ -66,17 +69,27 @@ export interface CodingEnvironment extends Environment {
   problem(task: Task): Promise<CodingProblem>
   /** The unit test of a task in a reward model's text. */
   readTest(task: Task, text: string): Promise<ParsedTest>
-  /** [actions][tests] every action's program against every test. Rejects with an RlError where no sandbox could run one. */
+  /**
+   * Resolves to grades by [action][test]: every action's program at every test.
+   * @throws RlError if no sandbox could run a program
+   */
   runTests(task: Task, actions: readonly string[], tests: readonly TestCase[]): Promise<Grade[][]>
   /** Texts of problems, programs and tests of the family, for a tokenizer. */
   words(): readonly string[]
-  /** What runs the programs. */
+  /** Resolves to the executor of the programs. */
   executor(): Promise<Executor>
-  /** What runs the programs and why that, for people. */
+  /** Resolves to the name of the executor and the reason for the choice, for people. */
   runtime(): Promise<string>
   close(): Promise<void>
 }
 
+/**
+ * Returns the environment of programs against tests.
+ *
+ * @example
+ * const counts = { train: 20, 'in-domain': 5, ood: 5 }
+ * const environment = codingEnvironment({ source: { kind: 'generated', seed: 1, counts, maxLevel: 2 } })
+ */
 export function codingEnvironment({
   source,
   executor,
@@ -93,7 +106,7 @@ export function codingEnvironment({
     return (await choice()).executor
   }
 
-  /** One that failed is made again at the next need. */
+  /** A choice that failed is made again at the next need. */
   function choice(): Promise<ChosenExecutor> {
     chosen ??= chooseExecutor(choose).catch((error) => {
       chosen = null
@@ -200,7 +213,7 @@ export function codingEnvironment({
   }
 }
 
-/** What a question ends with where the program does not find its whole input at once. */
+/** Ends a question if the program does not get its whole input at once. */
 const INTERACTIVE_NOTE =
   'The problem is interactive: what you print is read by another program, whose answers you read. Flush your output after each line.'
 
@@ -212,7 +225,10 @@ function observationOf({ question, examples, call }: CodingProblem): string {
   return [question, ...shown, ...(call.kind === 'interactive' ? [INTERACTIVE_NOTE] : [])].join('\n')
 }
 
-/** The program of an action: its last fenced block of the language; for small models, which write no fences, the text itself. */
+/**
+ * Returns the program of an action: its last fenced block of the language. Small models write no fences, so
+ * their whole text is the program.
+ */
 function programOf(action: string, style: 'fenced' | 'plain', language: Language): string {
   const parsed = parseProgram(action, language)
   if ('program' in parsed) return parsed.program
@@ -262,14 +278,17 @@ function settledEpisode({ task, steps }: Episode, value: number, grades: readonl
   return episode
 }
 
-/** Nothing is known of a program if the sandbox failed, or its judge: no reward, but another try. */
+/**
+ * Makes the error for a failed sandbox or judge. Nothing is known of the program, so it gets no reward but
+ * another try.
+ */
 function noVerdict(task: Task, grades: readonly Grade[]): RlError {
   const open = grades.find(({ passed }) => passed === null)
   const reason = open?.result.stderrTail || 'no result'
   return open?.judgeFailed
     ? new RlError(`there is no verdict on a program for '${task.id}': ${reason}`, {
         code: 'coding.judge',
-        hint: 'mend the checker, the interactor or the code of the tests, or leave the problem out',
+        hint: 'correct the checker, the interactor or the code of the tests, or leave the problem out',
       })
     : new RlError(`the sandbox failed at '${task.id}': ${reason}`, {
         code: 'coding.sandbox',
@@ -277,7 +296,10 @@ function noVerdict(task: Task, grades: readonly Grade[]): RlError {
       })
 }
 
-/** Problems, programs and unit tests of the generated family: what a word-level tokenizer is made from. */
+/**
+ * Returns texts of problems, programs and unit tests of the generated family. A word-level tokenizer is made
+ * from them.
+ */
 export function familyTexts(): string[] {
   const recipes = (['train', 'in-domain', 'ood'] as const).flatMap((split) =>
     drawRecipes({ split, count: templates().length, maxLevel: 99, seed: 0 }),

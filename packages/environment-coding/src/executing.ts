@@ -1,4 +1,7 @@
-/** Programs run by the executors of a run: what asks them, and what they do. A piece of work is one program with as many of its tests as one message takes. */
+/**
+ * Programs on the executors of a run: the side that asks, and the side that runs. A piece of work is one
+ * program with as many of its tests as fit into one message.
+ */
 import type { Config, Elsewhere, Kept, OpenExecuting } from 'rlanything/environments'
 import { RlError } from 'rlanything/kit'
 import { z } from 'zod'
@@ -32,19 +35,20 @@ const jobSchema = z.strictObject({
   interactor: z.string().optional(),
 })
 
-/** Most bytes of a piece's JSON, and of what can come back. */
+/** Most bytes of a piece's JSON, and of its result. */
 const PIECE_BYTES = 64 << 20
 /** JSON writes most control characters with six bytes. */
 const ESCAPED_BYTES = 6
-/** Of a result besides its output. */
+/** Most bytes of a result besides its output. */
 const RESULT_BYTES = 32 << 10
 
 /** Programs under way at a time: they wait in the queue, not here. */
 const ASKED_AT_A_TIME = 256
 
 /**
- * Runs nothing itself. Whose failure a fault is has been found out where the program ran, so what fails here is a fault of the
- * infrastructure: it is not tried again and no program is blamed for it.
+ * Returns an executor that runs nothing itself. The remote side has already found out whose fault a failure
+ * was. So a failure here is a fault of the infrastructure. It is not tried again, and no program is blamed
+ * for it.
  */
 export function executorElsewhere({ perform }: Elsewhere): Executor {
   const provider: Provider = {
@@ -91,16 +95,19 @@ function readResults(answer: Uint8Array, tests: number): readonly RunResult[] {
   let results: unknown = null
   try {
     results = unpackJson(answer)
-  } catch {} // told below
+  } catch {} // reported below
   if (!Array.isArray(results) || results.length !== tests)
-    throw new RlError('an executor answered something else than results', { code: 'coding.sandbox' })
+    throw new RlError('an executor did not answer with results', { code: 'coding.sandbox' })
   return results
 }
 
 /** Characters of the output of a program that failed: enough for people. */
 const SHOWN_CHARACTERS = 4096
 
-/** As it travels. Nobody compares the output of a program that did not end well, and one that cannot travel is too long. */
+/**
+ * Returns a result as it is sent. The output of a program that did not end well is not compared, so it is
+ * cut. A result that is too long to send is an output that is too long.
+ */
 function carried(result: RunResult): RunResult {
   const { verdict, stdout } = result
   if (verdict !== 'ok') return { ...result, stdout: stdout.slice(0, SHOWN_CHARACTERS) }
@@ -117,7 +124,7 @@ function jsonBytes(text: string): number {
   }
 }
 
-/** What an executor does. A fault of its sandbox rejects, so that another host tries. */
+/** Opens what an executor process does. A fault of its sandbox rejects, so another host tries. */
 export async function openExecuting(
   { environment }: Config,
   section: CodingKeys,

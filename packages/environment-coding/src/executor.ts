@@ -1,4 +1,7 @@
-/** The port through which untrusted programs are run. It reports what happened; whether that is right is the comparator's to say. */
+/**
+ * The port through which untrusted programs are run. It reports what happened. The comparator judges whether
+ * it is right.
+ */
 
 import { createHash } from 'node:crypto'
 import { RlError } from 'rlanything/kit'
@@ -11,9 +14,12 @@ export type { RunResult, Verdict } from './run-result.ts'
 export type Limits = {
   /** CPU time of all processes of a run together: the first limit, so that a busy machine changes no verdict. */
   readonly cpuMs: number
-  /** Elapsed time; default 3 x cpuMs + 1,000. */
+  /** Elapsed time. Default: 3 x cpuMs + 1,000. */
   readonly wallMs?: number
-  /** Resident memory of all processes of a run together, in MiB; the stacks of their main threads may be as large beside it. */
+  /**
+   * Resident memory of all processes of a run together, in MiB. The stacks of their main threads may use as
+   * much again.
+   */
   readonly memoryMB: number
   readonly outputBytes: number
   /** Processes and threads at once. */
@@ -30,7 +36,7 @@ export const DEFAULT_LIMITS: Limits = {
   fileMB: 16,
 }
 
-/** By the ending of a program's file; Python where it tells nothing. */
+/** Returns the language by the ending of a program's file. Python is the default. */
 export function languageOf(file: string): Language {
   if (/\.[cm]?js$/.test(file)) return 'javascript'
   return /\.(cpp|cc|cxx)$/.test(file) ? 'cpp' : 'python'
@@ -49,29 +55,38 @@ export type ProgramRun = {
   readonly language?: Language
   readonly stdins: readonly string[]
   readonly limits: Limits
-  /** Python that the program talks with (interaction.ts): it reads each of `stdins` and then what the program writes. */
+  /**
+   * Python that the program talks with (interaction.ts). It reads each of `stdins` and then the program's
+   * output.
+   */
   readonly interactor?: string
 }
 
 /** A result with the places of its program and test in the batch. */
 type TestResult = RunResult & { readonly program: number; readonly test: number }
 
-/** One way to run programs. `run` reports each test as it ends; a test that it cannot report is a sandbox error. */
+/**
+ * One way to run programs. `run` reports each test as it ends. A test that it cannot report is a sandbox
+ * error.
+ */
 export interface Provider {
   readonly name: string
-  /** What else a person should know: the interpreter, which limits hold. */
+  /** Details for people: the interpreter, and which limits hold. */
   readonly detail: string
   /** Changes when the same program may give other results: a part of the cache's key. */
   readonly semantics: string
-  /** How many programs it runs at once. */
+  /** Number of programs that it runs at a time. */
   readonly concurrency: number
   /** Default Python alone. */
   readonly languages?: readonly Language[]
   /** Whether it can have two programs talk with each other. */
   readonly interactive?: boolean
-  /** Rejects with an RlError when the sandbox itself fails; tests reported before that stand. */
+  /** Rejects with an RlError if the sandbox itself fails. Tests that were reported before that stay valid. */
   run(job: ProgramRun, report: (test: number, result: RunResult) => void, signal?: AbortSignal): Promise<void>
-  /** What programs that have ended still occupy here, beside what the sandboxes themselves do; nothing is what it should be. */
+  /**
+   * Counts what ended programs still occupy on this machine, without the sandboxes' own use. It should be
+   * nothing.
+   */
   leftBehind?(): LeftBehind
   close(): Promise<void>
 }
@@ -88,8 +103,10 @@ export interface Executor {
   /** Results in the order in which tests end. Identical runs in a batch or in the cache are executed once. */
   run(batch: readonly ProgramRun[], signal?: AbortSignal): AsyncIterable<TestResult>
   /**
-   * Tests executed; answered from the cache or by an identical run of the same batch; tried again; and failed because their program
-   * ended its sandbox. Programs that were run twice, and those of them whose results differed.
+   * Counts of tests and programs:
+   * - tests: executed, answered from the cache or by an identical run of the same batch, tried again, and
+   *   failed because their program ended its sandbox
+   * - programs: run twice, and of those the ones with different results
    */
   readonly counts: Readonly<{
     executed: number
@@ -105,28 +122,31 @@ export interface Executor {
 export type ExecutorOptions = {
   readonly provider: Provider
   readonly cache?: ResultCache
-  /** Programs at once; default the provider's. */
+  /** Number of programs at a time. Default: the provider's. */
   readonly concurrency?: number
-  /** Further tries of a test after a sandbox error; at least one is needed to tell whose failure it is. */
+  /** Further tries of a test after a sandbox error. At least one is needed to tell whose failure it is. */
   readonly retries?: number
   /** Programs longer than this, in UTF-8 bytes, are invalid. */
   readonly maxProgramBytes?: number
   readonly recheck?: Recheck
 }
 
-/** This share of the programs, drawn by seed and text, is run a second time: results that differ are told, and the first one holds. */
+/**
+ * Share of the programs, drawn by seed and text, that are run a second time. Different results are reported.
+ * The first result holds.
+ */
 export type Recheck = { readonly share: number; readonly seed: number }
 
 const isDrawn = ({ share, seed }: Recheck, program: string) =>
   createHash('sha256').update(`${seed}:${program}`).digest().readUInt32BE() < share * 2 ** 32
 
-/** Not what a sandbox or an interactor failed at. */
+/** Whether the result says something about the program: neither the sandbox nor an interactor failed. */
 const isVerdict = ({ verdict, interaction }: RunResult) => verdict !== 'sandbox_error' && !interaction?.failed
 
 const differ = (a: RunResult, b: RunResult) =>
   a.verdict !== b.verdict || a.stdout !== b.stdout || a.interaction?.accepted !== b.interaction?.accepted
 
-/** Programs that are known to work, with a sandbox and what executes them each; and what they print. */
+/** Programs that are known to work if the sandbox and its language work. Each prints the sum of its input. */
 const CANARIES: Readonly<Record<Language, string>> = {
   python: 'print(sum(map(int, input().split())))',
   javascript:
@@ -134,10 +154,12 @@ const CANARIES: Readonly<Record<Language, string>> = {
   cpp: '#include <iostream>\nint main() { int a, b; std::cin >> a >> b; std::cout << a + b << "\\n"; }\n',
 }
 const CANARY_INPUT = '19 23\n'
-/** Of programs that are known to work. A busy machine may need long, which is no fault of the sandbox. */
+/**
+ * Limits of programs that are known to work. A busy machine may need long, which is no fault of the sandbox.
+ */
 export const CANARY_LIMITS: Limits = { ...DEFAULT_LIMITS, cpuMs: 10_000, wallMs: 60_000 }
 const CANARY_OUTPUT = '42\n'
-/** A program that has ended its sandbox at so many tests is not run on the others. */
+/** Number of tests at which a program may end its sandbox. Then the other tests are not run. */
 const MOST_BLAMED = 2
 
 export function createExecutor({
@@ -150,7 +172,10 @@ export function createExecutor({
 }: ExecutorOptions): Executor {
   const counts = { executed: 0, reused: 0, retried: 0, blamed: 0, rechecked: 0, flaky: 0 }
   const slots = createSlots(concurrency)
-  /** The last job under way of each program: the next one of the same program waits for it, and finds its results in the cache. */
+  /**
+   * The current job of each program. The next job of the same program waits for it, and finds its results in
+   * the cache.
+   */
   const turns = new Map<string, Promise<void>>()
 
   function inTurn(program: string, work: () => Promise<void>): Promise<void> {
@@ -164,7 +189,7 @@ export function createExecutor({
     return mine
   }
 
-  /** Runs tests until the provider has reported them or failed: what is left, and why. */
+  /** Runs tests until the provider has reported them or failed. Returns the remaining tests and the error. */
   async function tryOnce(
     job: ProgramRun,
     tests: readonly number[],
@@ -210,8 +235,9 @@ export function createExecutor({
   }
 
   /**
-   * Runs tests that no one has run yet, again where the sandbox failed. A test at which it fails twice while a known-good program
-   * passes has failed by its program; otherwise the sandbox has, and after `retries` further tries nothing is known of the test.
+   * Runs tests that are not known yet, and again if the sandbox failed. If a test fails twice while a
+   * known-good program passes, the program has failed. Otherwise the sandbox has. After `retries` further
+   * tries nothing is known of the test.
    */
   async function execute(
     job: ProgramRun,
@@ -245,7 +271,7 @@ export function createExecutor({
     }
   }
 
-  /** Runs all tests twice. What the sandbox failed at tells nothing of the program. */
+  /** Runs all tests twice. A failure of the sandbox tells nothing about the program. */
   async function executeTwice(
     job: ProgramRun,
     report: (test: number, result: RunResult) => void,
@@ -352,8 +378,8 @@ function whyInvalid(program: string, maxBytes: number): string | null {
 }
 
 /**
- * Whether the same run would end the same way again: not seen to be flaky, not a sandbox error, not ended by the clock on the wall, and
- * not within 20 % of the CPU limit.
+ * Whether the same run would end in the same way again. It was not seen to be flaky, and is not a sandbox
+ * error. It did not end by the wall clock, and is not within 20 % of the CPU limit.
  */
 function isRepeatable({ verdict, cpuMs, flaky, interaction }: RunResult, limits: Limits): boolean {
   if (interaction?.failed) return false
@@ -373,7 +399,7 @@ function checkAbility(
   const needs = language === 'cpp' ? ' and g++ is on the PATH' : ''
   throw new RlError(`the sandbox ${name} runs no ${language}, only ${languages.join(', ')}`, {
     code: 'coding.language',
-    hint: `use --provider bwrap (environment.coding.sandbox.provider) where it works${needs}, or sandbox-fusion`,
+    hint: `use --provider bwrap (environment.coding.sandbox.provider) if it works${needs}, or sandbox-fusion`,
   })
 }
 
@@ -399,7 +425,10 @@ function keyOf(
 type Place = { readonly program: number; readonly test: number }
 type Merged = { job: ProgramRun; places: Place[][] }
 
-/** One job for each distinct program and limits; each distinct test once, with every place that waits for it. */
+/**
+ * Merges a batch: one job for each distinct program and limits, and each distinct test once, with all its
+ * places.
+ */
 function mergeIdentical(batch: readonly ProgramRun[]): Merged[] {
   const jobs = new Map<string, { run: ProgramRun; tests: Map<string, Place[]> }>()
   for (const [program, job] of batch.entries()) {

@@ -39,7 +39,10 @@ function isJson({ input, output }: TestCase): boolean {
   }
 }
 
-/** A record (of `parseExact`, where its numbers count) as a problem; throws an RlError that names the place and the key. */
+/**
+ * Reads a record (of `parseExact`, if its numbers count) as a problem.
+ * @throws RlError that names the place and the key
+ */
 export function parseRecord(record: unknown, place: string): CodingProblem {
   if (typeof record !== 'object' || record === null || Array.isArray(record))
     throw new RlError(`${place}: expected a JSON object`, { code: 'coding.dataset' })
@@ -59,7 +62,7 @@ export function parseRecord(record: unknown, place: string): CodingProblem {
       if (cause instanceof RangeError)
         throw new RlError(`${place}: nested too deep`, {
           code: 'coding.dataset',
-          hint: 'mend the record or leave it out',
+          hint: 'correct the record or leave it out',
           cause,
         })
       throw cause

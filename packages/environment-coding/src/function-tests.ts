@@ -1,7 +1,8 @@
 /**
- * Tests that call a function. The calls are made from outside: the program's process gets arguments as data and gives values back as
- * data; what is expected, and the code of an assertion, are never in it. A simple comparison is made here; any other code runs as a
- * program of its own (the referee), whose calls are looked up among those that the program has answered.
+ * Tests that call a function. The calls come from outside. The program's process gets arguments as data and
+ * returns values as data. It never holds expected values or the code of an assertion. Simple comparisons are
+ * made here. Any other test code runs as a program of its own, the referee. Its calls are looked up among the
+ * program's answers.
  */
 import { createHash } from 'node:crypto'
 import type { TestCase } from './problem.ts'
@@ -18,7 +19,7 @@ export type FunctionCall = {
 /** A value, or the type of the exception that the call ended with. */
 export type CallResult = { readonly value: PythonValue } | { readonly raised: string }
 
-/** How values travel, for both sides. */
+/** Encoding of values, for both sides. */
 const CODEC = `
 import json as _json
 
@@ -112,8 +113,8 @@ def _decode(value):
 `
 
 /**
- * Runs the program as a module, so that a block for \`__main__\` does not run; then makes the calls. A line of a test's own ends its
- * output: what stands before it the program printed.
+ * Runs the program as a module, so that a block for \`__main__\` does not run, and then makes the calls. A
+ * marked line ends its output. The text before the mark is the program's own.
  */
 const DRIVER = `
 def _rl_drive(source, prelude, setup):
@@ -158,8 +159,9 @@ const HARNESS_MODULES = [
   ...['itertools', 'functools', 'operator', 'io', 'sys', 'json', 'typing'],
 ]
 /**
- * What a program finds without importing it, where the data set's own harness has it (LiveCodeBench): what the modules hold, and
- * then the modules, since \`bisect\`, \`copy\` and others hold a function of their own name.
+ * Names that a program may use without an import, if the data set's own harness defines them (LiveCodeBench).
+ * Contents of modules come first, then the modules, since \`bisect\`, \`copy\` and others contain a function
+ * of their own name.
  */
 export const HARNESS_PRELUDE = [
   ...HARNESS_MODULES.map((name) => `from ${name} import *`),
@@ -171,7 +173,10 @@ export const HARNESS_PRELUDE = [
 /** APPS and TACO import these besides. */
 export const APPS_PRELUDE = `${HARNESS_PRELUDE}import fractions, time\n`
 
-/** A program with a prelude, which stays out of the way of a future statement: that must come first, and whoever writes it imports. */
+/**
+ * Puts a prelude before a program. A program with a future statement gets none: that statement must come
+ * first, and its author imports.
+ */
 export const preluded = (program: string, prelude: string): string =>
   /^from\s+__future__\b/m.test(program) ? program : `exec(${JSON.stringify(prelude)})\n${program}`
 
@@ -192,7 +197,10 @@ export function callsInput(program: string, calls: readonly FunctionCall[]): { s
   return { stdin: `${JSON.stringify({ calls: listed, mark })}\n`, mark }
 }
 
-/** What the calls gave, from the output of a driven program; null where it did not get so far. */
+/**
+ * Returns the results of the calls from the output of a driven program. Returns null if it did not get that
+ * far.
+ */
 export function callResults(stdout: string, mark: string): { results: CallResult[]; printed: string } | null {
   const at = stdout.lastIndexOf(`\n${mark} `)
   if (at < 0) return null
@@ -207,7 +215,7 @@ export function callResults(stdout: string, mark: string): { results: CallResult
   }
 }
 
-/** A deeper value is refused: whoever reads it recurs. */
+/** Deeper values are refused, because readers of values recurse. */
 const MOST_DEPTH = 500
 
 /** A program can find the mark and write anything in place of its results. */
@@ -226,8 +234,9 @@ function isValue(item: unknown, depth = 0): item is PythonValue {
 }
 
 /**
- * Runs the code of a test with a function whose calls are looked up. One that is not known yet is noted, and stands for something
- * that compares equal to everything, so that one pass finds most of the calls; what it says then does not count.
+ * Runs the code of a test with a function whose calls are looked up. An unknown call is noted. Its value
+ * compares equal to everything, so one pass finds most of the calls. The verdict of such a pass does not
+ * count.
  */
 const REFEREE = `
 import ast
@@ -342,7 +351,7 @@ export function refereeInput({ name, prelude, setup, oracle, test, known }: Refe
   })
 }
 
-/** What the referee said; null if it failed. */
+/** Returns the referee's answer, or null if the referee failed. */
 export function refereeAnswer(stdout: string): { passed: boolean; wanted: FunctionCall[] } | null {
   try {
     const { passed, wanted } = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as {
@@ -355,7 +364,10 @@ export function refereeAnswer(stdout: string): { passed: boolean; wanted: Functi
   }
 }
 
-/** A test that is one call with literal arguments and a literal for its value, which needs no referee. */
+/**
+ * Returns the call and the expected value of a test that needs no referee: one call with literal arguments,
+ * and a literal as its value.
+ */
 export function simpleTest({
   input,
   output,
@@ -365,7 +377,10 @@ export function simpleTest({
   return call && expected !== undefined ? { call, expected } : null
 }
 
-/** The call of a test whose arguments are JSON, one a line, and its expected value. Throws where they are not JSON. */
+/**
+ * Returns the call of a test whose arguments are JSON, one a line, and its expected value. Throws if they are
+ * not JSON.
+ */
 export function jsonTest(
   name: string,
   { input, output }: TestCase,

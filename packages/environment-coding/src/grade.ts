@@ -28,7 +28,7 @@ export type { Grade, GradeRequest } from './grades.ts'
 /** A test's code that asks for ever more calls is given up. */
 const MOST_ROUNDS = 16
 
-/** What is open of one test: which calls its code still wants, and what is known of the others. */
+/** Open questions of one test: the calls that its code still needs, and the known values of the others. */
 type Open = {
   readonly request: GradeRequest
   readonly test: TestCase
@@ -93,7 +93,7 @@ export async function grade(
       const settled = Promise.resolve(judge(result)).then((grade) => {
         grades[place[0]][place[1]] = grade
       })
-      settled.catch(() => {}) // told below, after the others
+      settled.catch(() => {}) // reported below, after the others
       judging.push(settled)
     },
     signal,
@@ -264,7 +264,7 @@ function refereeRun({ request: { problem }, test, known }: Open): Run {
   }
 }
 
-/** Share of tests passed, in [0, 1]; null where one of them could not be graded. */
+/** Share of tests passed, in [0, 1]. Null if one of them could not be graded. */
 export function shareOf(grades: readonly Grade[]): number | null {
   if (grades.length === 0) return 0
   if (grades.some(({ passed }) => passed === null)) return null

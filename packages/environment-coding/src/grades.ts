@@ -1,12 +1,15 @@
-/** What a grader says of a program at a test, and what it is asked. */
+/** Requests to a grader, and its grades of programs at tests. */
 import { type Language, type RunResult, unrun } from './executor.ts'
 import type { CodingProblem, TestCase } from './problem.ts'
 
-/** Passed or not; null if the sandbox failed again and again, or the judge did, so that nothing is known. Such a pair is never a reward. */
+/**
+ * Whether the test passed. Null if nothing is known, because the sandbox failed again and again, or the judge
+ * failed. Such a pair is never a reward.
+ */
 export type Grade = {
   readonly passed: boolean | null
   readonly result: RunResult
-  /** Nothing is known because a checker, an interactor or the code of a test failed; the result says how. */
+  /** Nothing is known because a checker, an interactor or the code of a test failed. The result says how. */
   readonly judgeFailed?: true
 }
 
@@ -14,9 +17,12 @@ export type GradeRequest = {
   readonly problem: Pick<CodingProblem, 'limits' | 'comparator' | 'call'> &
     Partial<Pick<CodingProblem, 'tests'>>
   readonly program: string
-  /** Default Python; functions are called in Python alone. */
+  /** Default: Python. Functions are called in Python alone. */
   readonly language?: Language
-  /** Those that are not among the problem's own (the same objects) somebody wrote: they must pass the problem's judge themselves. */
+  /**
+   * Tests to run. A test that is not one of the problem's own objects was written by somebody. It must pass
+   * the problem's judge itself.
+   */
   readonly tests: readonly TestCase[]
 }
 
@@ -28,7 +34,9 @@ export const noJudgement = (reason: string): Grade => ({
   judgeFailed: true,
 })
 
-/** What is kept of an output once it has been compared: for people, and for those who look for the fault. */
+/**
+ * Characters of an output that are kept after it was compared, for people and for the search of its fault.
+ */
 const KEPT_CHARACTERS = 4096
 
 export const shortened = (result: RunResult): RunResult =>

@@ -1,16 +1,22 @@
-/** What the input of a test says, whatever its spelling: whoever is rewarded for a new input must not get it by writing an old one otherwise. */
+/**
+ * Compares the inputs of tests by meaning, in any spelling. A model that is rewarded for a new input must not
+ * earn the reward with an old one in another spelling.
+ */
 import { decimalKey, decimalOf } from './decimal.ts'
 import { canonicalText, valueOfJson } from './python-value.ts'
 
 /** Characters without a width or a meaning of their own, and control characters that are no white space. */
 const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]|[^\P{Cc}\s]/gu
 const DIGIT = /[^\P{Nd}0-9]/gu
-/** A text in quotes, a number or a word, or one other character. */
+/** A quoted text, a number or a word, or any other single character. */
 const PART = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[\p{L}\p{M}\p{N}_.+-]+|[^\s]/gu
-/** As Python and JavaScript read them: underscores may stand between digits. */
+/** Numbers as Python and JavaScript read them: underscores may be between digits. */
 const NUMBER = /^[+-]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:e[+-]?\d+)?$/i
 
-/** Digits of other scripts, which Python's int() reads, as ASCII's: the ten of a script follow one another. */
+/**
+ * Returns the ASCII digit for a digit of another script. Python's int() reads those too. The ten digits of a
+ * script are consecutive.
+ */
 function plainDigit(digit: string): string {
   const code = digit.codePointAt(0) as number
   let zero = code
@@ -36,7 +42,10 @@ function meaning(part: string): string {
   }
 }
 
-/** The value of an input that is JSON, whole or line by line, by its canonical text: keys have no order there. Null if it is none. */
+/**
+ * Returns the canonical text of an input that is JSON, whole or line by line. Keys have no order. Returns
+ * null if the input is not JSON.
+ */
 function readAsJson(input: string): string | null {
   const text = normalized(input).trim()
   for (const values of [[text], text.split('\n').filter((line) => line.trim() !== '')])
@@ -46,7 +55,7 @@ function readAsJson(input: string): string | null {
   return null
 }
 
-/** Whether an input says what another one does, or begins with all that the other one says. */
+/** Whether an input has the same meaning as another one, or begins with the whole other one. */
 export function repeats(input: string, other: string): boolean {
   const [a, b] = [partsOf(input), partsOf(other)]
   if (b.length === 0) return a.length === 0

@@ -1,14 +1,15 @@
 /**
- * Interactive problems: a Python program of the task, the interactor, talks with the program over two pipes. The first line that it reads is
- * JSON, `{"input", "expected"}`, of which the program sees nothing; all others the program has written. What it prints the program reads. It
- * ends with exit code 0 if it is content. The two share no process namespace, no files and no network.
+ * Interactive problems. A Python program of the task, the interactor, talks with the tested program over two
+ * pipes. The first line that the interactor reads is JSON, `{"input", "expected"}`, and the program does not
+ * see it. All other lines come from the program. The program reads what the interactor prints. The interactor
+ * ends with exit code 0 if it accepts. The two share no process namespace, no files and no network.
  */
 import { type Limits, wallLimitMs } from './executor.ts'
 import { failureOf, interactorProgram, JUDGE_LIMITS, judgementOf } from './judges.ts'
 import type { TestCase } from './problem.ts'
 import type { RunResult } from './run-result.ts'
 
-/** What an interactor may use; it may live as long as the program, and a little longer to say what it found. */
+/** Limits of an interactor. It may live as long as the program, and a little longer to give its judgement. */
 export const interactorLimits = (limits: Limits): Limits => ({
   ...JUDGE_LIMITS,
   wallMs: wallLimitMs(limits) + 2000,
@@ -24,8 +25,8 @@ export const interactorFor = (source: string, { outputBytes }: Limits): string =
   interactorProgram(source, FIRST_LINE_BYTES + outputBytes)
 
 /**
- * What the interactor reads first; null if the test is too large for it. A program can ask how much of what goes to the interactor has
- * not been read: so that this tells it nothing, lines are filled up to a power of two.
+ * Returns the first line for the interactor. Returns null if the test is too large for it. A program can ask
+ * how many bytes to the interactor are unread. To tell it nothing, the line is filled up to a power of two.
  */
 export function firstLine({ input, output }: TestCase): string | null {
   const json = JSON.stringify({ input, expected: output })
@@ -34,7 +35,9 @@ export function firstLine({ input, output }: TestCase): string | null {
   return filled > FIRST_LINE_BYTES ? null : `${json}${' '.repeat(filled - bytes)}\n`
 }
 
-/** The program's result with what the interactor found. An interactor that failed has found nothing. */
+/**
+ * Returns the program's result with the interactor's judgement. An interactor that failed gives no judgement.
+ */
 export function conversationResult(program: RunResult, interactor: RunResult, limits: Limits): RunResult {
   const judgement = judgementOf(interactor)
   const accepted = judgement === 'accepts'
@@ -48,7 +51,10 @@ export function conversationResult(program: RunResult, interactor: RunResult, li
   return { ...program, interaction: { accepted, reason: interactor.stderrTail || interactor.verdict } }
 }
 
-/** Whether a program has failed by itself, whatever its interactor did: it worked, or filled memory, up to its limit. */
+/**
+ * Whether a program has failed by itself, whatever its interactor did: it reached its limit of time or
+ * memory.
+ */
 const hasUsedUp = ({ verdict, cpuMs }: RunResult, limits: Limits) =>
   verdict === 'memory' || verdict === 'output_limit' || (verdict === 'timeout' && cpuMs >= limits.cpuMs)
 

@@ -1,10 +1,11 @@
 /**
- * Programs of a task that judge others: checkers and interactors. Both are Python and untrusted, so they run in a sandbox. They have limits
- * of their own, and a judge that fails has given no verdict on the program: it raises an exception, reaches a limit or is no program.
+ * Programs of a task that judge others: checkers and interactors. They are Python and untrusted, so they run
+ * in a sandbox with their own limits. A judge that raises an exception, reaches a limit or is no program has
+ * failed, and gives no verdict.
  */
 import { DEFAULT_LIMITS, type Limits, type RunResult } from './executor.ts'
 
-/** What a judge may use. A busy machine may need long, which is nobody's fault. */
+/** Limits of a judge. A busy machine may need long, which is nobody's fault. */
 export const JUDGE_LIMITS: Limits = {
   ...DEFAULT_LIMITS,
   cpuMs: 10_000,
@@ -17,10 +18,10 @@ export type Judgement = 'accepts' | 'refuses' | 'failed' | 'raised'
 
 /** The exit code of a judge that raised an exception. */
 const RAISED = 113
-/** It could not write its last words; or its interpreter broke down. */
+/** Exit codes of a Python that could not write its last words, or whose interpreter broke down. */
 const BROKEN = [120, 134]
 
-/** What the end of a judge says. An assertion that does not hold is its word against the program. */
+/** Reads the end of a judge. A failed assertion is a judgement against the program. */
 export function judgementOf({ verdict, exitCode }: RunResult): Judgement {
   if (verdict === 'ok') return 'accepts'
   if (verdict !== 'runtime_error' || exitCode === null || BROKEN.includes(exitCode)) return 'failed'
@@ -50,7 +51,7 @@ def _rl_judge(source, refusing):
 export const checkerProgram = (source: string): string =>
   `${JUDGE}_rl_judge(${JSON.stringify(source)}, AssertionError)\n`
 
-/** How much a program may tell its interactor is the interactor's to bound: a line without end would take all its memory. */
+/** Bounds the bytes that a program may tell its interactor. A line without end would take all its memory. */
 const LISTENING = `
 def _rl_listen(most):
     import io, os, sys
@@ -74,8 +75,9 @@ def _rl_listen(most):
 `
 
 /**
- * An interactor as it is run. It refuses a program that has ended before its time, and one that says more than `most` bytes.
- * @param most bytes that it reads, its own first line among them
+ * Returns an interactor ready to run. It refuses a program that ended too early, or that says more than
+ * `most` bytes.
+ * @param most most bytes that it reads, with its own first line
  */
 export const interactorProgram = (source: string, most: number): string =>
   `${JUDGE}${LISTENING}_rl_judge(${JSON.stringify(source)}, (AssertionError, EOFError, BrokenPipeError, _rl_listen(${most})))\n`

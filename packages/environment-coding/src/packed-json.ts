@@ -6,6 +6,6 @@ export const MOST_BYTES = 1 << 28
 
 export const packJson = (data: unknown): Buffer => deflateRawSync(JSON.stringify(data), { level: 1 })
 
-/** Throws where the bytes are none, or unpack to more than may be. */
+/** Throws if the bytes are not packed JSON, or unpack to more than `MOST_BYTES`. */
 export const unpackJson = (bytes: Uint8Array): unknown =>
   JSON.parse(inflateRawSync(bytes, { maxOutputLength: MOST_BYTES }).toString())

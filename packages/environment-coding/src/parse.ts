@@ -4,14 +4,14 @@ import type { Language } from './executor.ts'
 
 export type ParsedProgram = { readonly program: string } | { readonly reason: string }
 
-/** What a language is called, and what stands behind the opening fence of its blocks, in small letters. */
+/** Name of each language, and the words after the opening fence of its blocks, in lower case. */
 const BLOCKS: Readonly<Record<Language, { readonly name: string; readonly fences: readonly string[] }>> = {
   python: { name: 'Python', fences: ['python', 'py', 'python3'] },
   javascript: { name: 'JavaScript', fences: ['javascript', 'js', 'node'] },
   cpp: { name: 'C++', fences: ['cpp', 'c\\+\\+', 'cc'] },
 }
 
-/** What a question ends with for programs in another language than Python, which prompts ask for. */
+/** Ends a question for programs in a language other than Python. Prompts ask for Python. */
 export function languageNote(language: Language): string {
   const { name, fences } = BLOCKS[language]
   return language === 'python'
@@ -34,12 +34,16 @@ export function parseProgram(answer: string, language: Language = 'python'): Par
 
 export type { ParsedTest }
 
-/** A bold header, with or without its colon, before or after the closing asterisks. Blanks are taken in one way only: in two it would be quadratic. */
+/**
+ * A bold header, with or without its colon, before or after the closing asterisks. Each blank can match in
+ * only one way: with two ways the time would be quadratic.
+ */
 const header = (name: string) => new RegExp(`\\*\\*[ \\t]*${name}[ \\t]*(?::[ \\t]*)?\\*\\*[ \\t]*:?`, 'gi')
 
 /**
- * The unit test of an answer: what stands in the fence after its last bold "Test Input" and "Test Output" headers, or where there
- * is no fence the text up to the next bold header (rlanything 5.1). A test without input or without output is none.
+ * Reads the unit test of an answer: the fenced texts after its last bold "Test Input" and "Test Output"
+ * headers. Without a fence, the text up to the next bold header counts (rlanything 5.1). A test needs input
+ * and output.
  */
 export function parseUnitTest(answer: string): ParsedTest {
   const input = section(answer, 'Test Input')

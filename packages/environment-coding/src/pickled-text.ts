@@ -1,4 +1,7 @@
-/** A pickle is a program for Python's unpickler. One of a single text needs no unpickler: only its few opcodes are read. */
+/**
+ * Reads a pickle of a single text. A pickle is a program for Python's unpickler, but for one text a few
+ * opcodes suffice.
+ */
 import { isUtf8 } from 'node:buffer'
 
 /** The first byte of every pickle since protocol 2. */
@@ -13,7 +16,7 @@ const PUT = 0x71
 const LONG_PUT = 0x72
 const STOP = 0x2e
 
-/** The text of a pickle that holds one text and nothing else; null for any other. */
+/** Returns the text of a pickle that holds one text and nothing else, or null. */
 export function readPickledText(bytes: Buffer): string | null {
   let text: string | null = null
   try {

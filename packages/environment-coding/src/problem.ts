@@ -1,18 +1,23 @@
-/** A problem and its tests, whatever file they came from. */
+/** A problem and its tests, from any kind of file. */
 import type { TestCase } from 'rlanything/environments'
 import type { ComparatorSpec } from './compare.ts'
 import { DEFAULT_LIMITS, type Limits } from './executor.ts'
 
-/** What is written to standard input, and what must come out. */
+/** Text for standard input, and the expected output. */
 export type { TestCase }
 
 /**
- * How a test's input reaches the program: on standard input; or as follows, by calls that are made from outside (function-tests.ts).
- * - `interactive`: in a conversation with `interactor` (interaction.ts), which knows the test.
- * - `json`: each line of the input is one argument as JSON, the output is JSON; tuples count as lists. `wrapped`: whether the output
- *   is the value or stood in a list of one cannot be told, so either is right.
- * - `function`: the input is a Python expression (mostly one call) that must equal the output, or statements that assert.
- * `prelude` and `setup` are Python that runs before a Python program: the imports of the data set's harness, and a problem's own.
+ * How a test's input reaches the program. By default it is standard input. Otherwise calls are made from
+ * outside (function-tests.ts).
+ * - `interactive`: a conversation with `interactor` (interaction.ts), which knows the test.
+ * - `json`: each line of the input is one argument as JSON, the output is JSON. Tuples count as lists.
+ *   `wrapped`: the data do not tell whether the output is the value or a list of one value, so either is
+ *   right.
+ * - `function`: the input is a Python expression (mostly one call) that must equal the output, or statements
+ *   that assert.
+ *
+ * `prelude` and `setup` are Python that runs before a Python program: the imports of the data set's harness,
+ * and a problem's own.
  */
 export type Call =
   | { readonly kind: 'stdio'; readonly prelude?: string }

@@ -2,10 +2,13 @@
 import type { TestCase } from './problem.ts'
 import { readLiteral } from './python-literal.ts'
 
-/** The tests, or what is there besides assertions. */
+/** The tests, or the first thing that is not an assertion. */
 export type SplitAssertions = { readonly tests: readonly TestCase[]; readonly refused: string | null }
 
-/** `assert f(1) == [2]` becomes the expression `f(1)` with the value `[2]`; any other assertion must be True. */
+/**
+ * Splits assertions. `assert f(1) == [2]` becomes the expression `f(1)` with the value `[2]`. Any other
+ * assertion must be True.
+ */
 export function splitAssertions(source: string): SplitAssertions {
   const tests: TestCase[] = []
   for (const statement of logicalLines(source)) {
@@ -38,7 +41,7 @@ function* marks(source: string): Generator<Mark> {
   }
 }
 
-/** Statements, each without its comments and line breaks; blank ones left out. */
+/** Returns statements without comments, line breaks and blank statements. */
 function logicalLines(source: string): string[] {
   const lines: string[] = []
   let line = ''
@@ -52,7 +55,7 @@ function logicalLines(source: string): string[] {
   return [...lines, line.trim()].filter((statement) => statement !== '')
 }
 
-/** The parts of an expression between marks that stand outside of all brackets and strings. */
+/** Returns the parts of an expression between marks outside of all brackets and strings. */
 function splitAtTop(expression: string, separator: string): string[] {
   const parts: string[] = []
   let start = 0

@@ -2,7 +2,10 @@
 import { namesCalled } from './python-names.ts'
 import { type PythonValue, wholeValue } from './python-value.ts'
 
-/** The value of a literal (numbers, strings, bytes, None, True, False, and displays of them), or undefined for anything else. */
+/**
+ * Returns the value of a literal (numbers, strings, bytes, None, True, False, and displays of them), or
+ * undefined.
+ */
 export function readLiteral(source: string): PythonValue | undefined {
   return read(source, (reader) => reader.value())
 }
@@ -18,7 +21,7 @@ export function readCall(source: string): LiteralCall | undefined {
   return read(source, (reader) => reader.call())
 }
 
-/** The calls of a function with nothing but literals for arguments that stand anywhere in a text. */
+/** Returns the calls of a function anywhere in a text whose arguments are all literals. */
 export function findCalls(text: string, name: string): LiteralCall[] {
   return namesCalled(text).flatMap((called) => {
     if (called.name !== name) return []
@@ -157,7 +160,7 @@ function createReader(source: string, start = 0) {
     return isBytes && text !== null ? ['b', Buffer.from(text, 'latin1').toString('hex')] : text
   }
 
-  /** What stands between the quotes at this place, found in one pass. */
+  /** Returns the text between the quotes at this place, found in one pass. */
   function quoted(): string {
     const quote = source[at]
     const marks = source.startsWith(quote.repeat(3), at) ? quote.repeat(3) : quote
@@ -205,7 +208,7 @@ function createReader(source: string, start = 0) {
   }
 }
 
-/** Stands for None where null means that a rule does not fit. */
+/** Stands for None, because null means that a rule does not fit. */
 const NONE: PythonValue = ['none']
 
 const ESCAPES: Readonly<Record<string, string>> = {

@@ -1,15 +1,18 @@
 /**
- * Names in Python sources. A name from a record is compared, never built into a pattern: a pattern of a long name is an error of
- * the engine, and one of special characters would mean something else.
+ * Names in Python sources. A name from a record is compared, never built into a pattern. A pattern of a long
+ * name is an error of the engine, and special characters would change its meaning.
  */
 
 export type Named = {
   readonly name: string
-  /** Where the name begins. */
+  /** Position at which the name begins. */
   readonly index: number
 }
 
-/** Names with an opening bracket behind them: what the text calls. Example: `f(g (1))` calls f and g. */
+/**
+ * Returns names before an opening bracket: the functions that the text calls. Example: `f(g (1))` calls f and
+ * g.
+ */
 export function namesCalled(text: string): readonly Named[] {
   return [...text.matchAll(/\b(\w+)\s*\(/g)].map(({ 1: name, index }) => ({ name, index }))
 }

@@ -3,16 +3,23 @@ import { reviveJson } from 'rlanything/kit'
 import { decimalKey, decimalOf, doubleKey } from './decimal.ts'
 
 /**
- * Python values as data: what travels between a program, the code of a test and this process. JSON with tags, where JSON has no
- * such value: `["f", "0.1"]` a float, `["i", "-0x20000000000001"]` a large integer, `["l", ...]` list, `["t", ...]` tuple, `["s", ...]`
- * set, `["d", [key, value], ...]` dictionary, `["b", hex]` bytes, `["c", real, imaginary]` complex, `["q", numerator, denominator]`
- * fraction of two such texts, `["m", "1.5"]` decimal, `["r", start, stop, step]` range, `["n", type, ...]` another sequence, `["k", ...]` keys of a
- * dictionary, which equal a set; `["g", ...]` what an iterator gives and `["x", type, text]` anything else, which equal nothing.
+ * Python values as data, sent between a program, the code of a test and this process. They are JSON. Tags
+ * mark values that JSON does not have:
+ * - `["f", "0.1"]` float, `["i", "-0x20000000000001"]` large integer, `["c", real, imaginary]` complex
+ * - `["q", numerator, denominator]` fraction of two such texts, `["m", "1.5"]` decimal
+ * - `["l", ...]` list, `["t", ...]` tuple, `["s", ...]` set, `["d", [key, value], ...]` dictionary, `["b",
+ *   hex]` bytes
+ * - `["r", start, stop, step]` range, `["n", type, ...]` another sequence
+ * - `["k", ...]` keys of a dictionary, which equal a set
+ * - `["g", ...]` items of an iterator and `["x", type, text]` anything else, which equal nothing
  */
 export type PythonValue = null | boolean | number | string | readonly [tag: string, ...parts: unknown[]]
 
 export type EqualityOptions = {
-  /** As in sets whose expected values are JSON: a tuple equals a list of the same items, a key that is the text of a whole number that number. */
+  /**
+   * Compares like sets whose expected values are JSON. A tuple equals a list of the same items. A text key
+   * that is a whole number equals that number.
+   */
   readonly tuplesAsLists?: boolean
 }
 
@@ -22,9 +29,10 @@ export function equalValues(a: PythonValue, b: PythonValue, options: EqualityOpt
 }
 
 /**
- * A text that two values share if and only if Python's == holds between them: numbers of all types by their exact value (True is 1,
- * Decimal('0.5') is 1/2, and Decimal('0.3') is not the float 0.3), sets and dictionaries without their order. What equals nothing, not even
- * itself, gets a text of its own. A long part of a value stands there by its hash, so that no character is written once for each level above it.
+ * Returns a text that two values share if and only if they are equal by Python's ==. Numbers of all types
+ * compare by exact value: True is 1, Decimal('0.5') is 1/2, and Decimal('0.3') is not the float 0.3. Sets and
+ * dictionaries have no order. A value that equals nothing, not even itself, gets a unique text. A long part
+ * is replaced by its hash, so that no character is written once for each level above it.
  */
 export function canonicalText(value: PythonValue, { tuplesAsLists = false }: EqualityOptions = {}): string {
   let strangers = 0
@@ -40,7 +48,7 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
     if (!Array.isArray(item)) return stranger()
     if (item[0] === 'f') return float(floatOf(item[1]))
     const [tag, ...parts] = item as [string, ...unknown[]]
-    // Turned into decimal texts, these would take seconds; nothing of another type is as long.
+    // As decimal texts these would take seconds. No value of another type is as long.
     if ((tag === 'i' || tag === 'q') && parts.some((part) => String(part).length > MOST_PLACES))
       return `${tag}${JSON.stringify(parts)}`
     switch (tag) {
@@ -90,7 +98,7 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
     return Number.isFinite(value) ? doubleKey(value) : value < 0 ? '-inf' : 'inf'
   }
 
-  /** A decimal text by its value, which takes no work however large its exponent is; nan equals nothing. */
+  /** Returns a decimal text by its value, without work for a large exponent. nan equals nothing. */
   function decimal(text: string): string {
     const trimmed = text.trim().toLowerCase()
     if (trimmed.includes('nan')) return stranger()
@@ -99,7 +107,7 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
     return read ? decimalKey(read) : stranger()
   }
 
-  /** In lowest terms, as Python keeps it; as a decimal where it is one. */
+  /** Returns a fraction in lowest terms, as Python keeps it. If it is a decimal, returns the decimal. */
   function fraction(numerator: bigint, denominator: bigint): string {
     const places = denominator.toString(2).length
     const scale = places > MOST_PLACES ? 1n : 10n ** BigInt(places)
@@ -130,18 +138,21 @@ const WHOLE_KEY = /^-?(?:0|[1-9]\d*)$/
 /** Whole numbers and fractions of more digits are compared with their like alone. */
 const MOST_PLACES = 5000
 
-/** A whole number as it travels: hexadecimal where it is large, as Python reads decimal texts of no more than 4,300 digits. */
+/**
+ * Returns a whole number as it is sent. A large one is hexadecimal: Python reads decimal texts of at most
+ * 4,300 digits.
+ */
 export function wholeValue(whole: bigint): PythonValue {
   const small = Number(whole)
   if (Number.isSafeInteger(small)) return small
   return ['i', whole < 0n ? `-0x${(-whole).toString(16)}` : `0x${whole.toString(16)}`]
 }
 
-/** The number of such a text. Throws where it is none. */
+/** Returns the number of such a text. Throws if it is none. */
 export const wholeOf = (text: string): bigint =>
   text.startsWith('-') ? -BigInt(text.slice(1)) : BigInt(text)
 
-/** Ranges are equal where the sequences are. */
+/** Ranges are equal if their sequences are. */
 function rangeText([start, stop, step]: readonly [number, number, number]): string {
   const length = Math.max(0, Math.ceil((stop - start) / step))
   if (length === 0) return 'range()'

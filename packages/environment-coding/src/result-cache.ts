@@ -1,4 +1,7 @@
-/** Results by content: the most recently used ones in memory, and all of them in a folder, or among the executors of a run, where one is given. */
+/**
+ * Results by content. The most recently used are in memory. All are in a folder or among the executors of a
+ * run, if one is given.
+ */
 
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
@@ -21,7 +24,7 @@ export type ResultCacheOptions = {
   readonly kept?: Kept
 }
 
-/** What a result costs besides its texts, in characters. */
+/** Cost of a result besides its texts, in characters. */
 const OVERHEAD = 200
 
 export function createResultCache({

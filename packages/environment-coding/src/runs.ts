@@ -1,9 +1,9 @@
-/** One run after another, as graders ask for them: those of one program go to the executor together. */
+/** Passes runs from graders to the executor. Runs of one program go together. */
 import type { Executor, ProgramRun, RunResult } from './executor.ts'
 
 export type Run = Omit<ProgramRun, 'stdins'> & { readonly stdin: string }
 
-/** Runs each, those of one program together; results in the order in which they come. */
+/** Runs each, those of one program together. Yields results as they come. */
 export async function eachResult(
   executor: Executor,
   runs: readonly Run[],

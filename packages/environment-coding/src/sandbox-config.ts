@@ -15,18 +15,55 @@ export function codingKeys(zod: typeof z) {
       fileMB: count.nullable().default(null).describe('Files of a test together.'),
     })
     .prefault({})
-    .describe('Limits of a test; null: the problem’s own, or the default.')
+    .describe('Limits of a test. null: the problem’s own, or the default.')
+  const expert = zod
+    .strictObject({
+      apiKeyEnv: zod
+        .string()
+        .nullable()
+        .default(null)
+        .describe('Environment variable that holds the server’s key. Keys are never in a config.'),
+      python: zod
+        .string()
+        .nullable()
+        .default(null)
+        .describe('Python interpreter of bwrap. null: the system’s.'),
+      cache: zod
+        .string()
+        .nullable()
+        .default(null)
+        .describe('Folder in which results are kept for other processes and runs.'),
+      recheck: zod
+        .number()
+        .min(0)
+        .max(1)
+        .default(0.01)
+        .describe(
+          'Share of the programs, drawn by `environment.seed`, that is run twice. A program whose results differ is flaky, and counted.',
+        ),
+      executors: zod
+        .int()
+        .nonnegative()
+        .nullable()
+        .default(null)
+        .describe(
+          'Number of executor processes that the head starts to run programs (`npm start -- --role executor`, on any host). null: the roles that need programs run them.',
+        ),
+      limits,
+    })
+    .prefault({})
+    .describe('Fine points that few runs change.')
   return {
     language: zod
       .enum(LANGUAGES)
       .default('python')
       .describe(
-        'Of the policy’s programs; others than Python need problems with standard input and output, read from files.',
+        'Language of the policy’s programs. Languages other than Python need problems from files, with standard input and output.',
       ),
     tests: count
       .nullable()
       .default(null)
-      .describe('Of each problem read from files: so many tests, drawn by `seed`; null takes all.'),
+      .describe('Number of tests to use of each problem read from files, drawn by `seed`. null: all.'),
     strengthen: zod
       .number()
       .min(0)
@@ -34,7 +71,7 @@ export function codingKeys(zod: typeof z) {
       .nullable()
       .default(null)
       .describe(
-        'Problems with a solution and standard input of whose single-fault mutants more than this share pass all tests get further tests, stored with the task; null: none.',
+        'Most share of single-fault mutants of a solution that may pass all tests. If more pass, a problem with a solution and standard input gets further tests, stored with the task. null: no further tests.',
       ),
     sandbox: zod
       .strictObject({
@@ -43,7 +80,7 @@ export function codingKeys(zod: typeof z) {
           .min(1)
           .default('auto')
           .describe(
-            'What runs programs: bwrap, pyodide, sandbox-fusion, gvisor, podman, docker, or one of `module`. `auto`: bwrap where it passes its self-test, else pyodide.',
+            'Sandbox for programs: bwrap, pyodide, sandbox-fusion, gvisor, podman, docker, or one of `module`. `auto`: bwrap if it passes its self-test, else pyodide.',
           ),
         module: zod
           .string()
@@ -52,17 +89,7 @@ export function codingKeys(zod: typeof z) {
           .default(null)
           .describe('Path or package of a module with sandbox providers of your own.'),
         url: zod.string().nullable().default(null).describe('Address of a SandboxFusion server.'),
-        apiKeyEnv: zod
-          .string()
-          .nullable()
-          .default(null)
-          .describe('Environment variable that holds its key; keys never stand in a config.'),
         image: zod.string().nullable().default(null).describe('Image with python3, for podman and docker.'),
-        python: zod
-          .string()
-          .nullable()
-          .default(null)
-          .describe('Python interpreter of bwrap; null: the system’s.'),
         packages: zod
           .array(zod.string())
           .default([])
@@ -72,29 +99,8 @@ export function codingKeys(zod: typeof z) {
         concurrency: count
           .nullable()
           .default(null)
-          .describe('Programs at once in a process; null: the provider’s.'),
-        executors: zod
-          .int()
-          .nonnegative()
-          .nullable()
-          .default(null)
-          .describe(
-            'Programs are run by processes of their own (`npm start -- --role executor`, on any host), of which the head starts so many; null: by the roles that need them.',
-          ),
-        cache: zod
-          .string()
-          .nullable()
-          .default(null)
-          .describe('Folder in which results are kept for other processes and runs.'),
-        recheck: zod
-          .number()
-          .min(0)
-          .max(1)
-          .default(0.01)
-          .describe(
-            'Share of the programs, drawn by `environment.seed`, that is run twice: one whose results differ is flaky, and counted.',
-          ),
-        limits,
+          .describe('Programs at a time in a process. null: the provider’s.'),
+        expert,
       })
       .prefault({})
       .describe('Where and how programs are run.'),
@@ -105,7 +111,8 @@ export type CodingKeys = z.infer<z.ZodObject<ReturnType<typeof codingKeys>>>
 
 /** @param seed by which the programs that are run twice are drawn */
 export function chooseOptions({ sandbox }: CodingKeys, seed: number): ChooseOptions {
-  const { provider, module, url, apiKeyEnv, image, python, packages, concurrency, cache, recheck } = sandbox
+  const { provider, module, url, image, packages, concurrency } = sandbox
+  const { apiKeyEnv, python, cache, recheck } = sandbox.expert
   return {
     provider,
     module,
@@ -120,9 +127,9 @@ export function chooseOptions({ sandbox }: CodingKeys, seed: number): ChooseOpti
   }
 }
 
-/** What takes the place of a problem's own limits. */
-export function limitsIn({ sandbox: { limits } }: CodingKeys): Partial<Limits> {
-  const { cpuSeconds, ...others } = limits
+/** Returns the limits that replace a problem's own. */
+export function limitsIn({ sandbox }: CodingKeys): Partial<Limits> {
+  const { cpuSeconds, ...others } = sandbox.expert.limits
   const named = { ...others, cpuMs: cpuSeconds === null ? null : cpuSeconds * 1000 }
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== null))
 }

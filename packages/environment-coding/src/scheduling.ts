@@ -22,7 +22,7 @@ export function createSlots(count: number) {
   }
 }
 
-/** What producers push, an async iterator gives out. */
+/** Returns a queue: producers push, an async iterator yields. */
 export function createQueue<T>() {
   const items: T[] = []
   let ended = false

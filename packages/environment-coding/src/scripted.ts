@@ -2,7 +2,7 @@
 import { type Rng, rng, type Seed, seedOf } from 'rlanything/environments'
 import type { CodingProblem } from './problem.ts'
 
-/** What was done to a program. A mutant may still be right: its fault need not show in any test. */
+/** The fault that was put into a program. A mutant may still be right: its fault may show in no test. */
 export type Fault =
   | 'other-constant'
   | 'other-operator'
@@ -21,7 +21,7 @@ export type Mutant = { readonly program: string; readonly fault: Fault }
 
 type Mutation = (program: string, random: Rng) => string | null
 
-/** Replaces one occurrence of a pattern, chosen by the generator; null where there is none. */
+/** Replaces one occurrence of a pattern, chosen by the generator. Returns null if there is none. */
 const replaceOne =
   (pattern: RegExp, change: (found: string, random: Rng) => string): Mutation =>
   (program, random) => {
@@ -81,7 +81,7 @@ export const FAULTS = Object.keys(MUTATIONS) as readonly Fault[]
 /** Faults whose programs use up their time limit: rare, so that many mutants stay quick to run. */
 const SLOW: ReadonlySet<Fault> = new Set(['endless'])
 
-/** A copy of a program with one fault. The same seed gives the same mutant. */
+/** Returns a copy of a program with one fault. The same seed gives the same mutant. */
 export function mutate(program: string, seed: Seed, faults: readonly Fault[] = FAULTS): Mutant {
   const random = rng(seed)
   const order = random.shuffle(faults.filter((fault) => !SLOW.has(fault) || random.uniform() < 0.2))
@@ -92,13 +92,19 @@ export function mutate(program: string, seed: Seed, faults: readonly Fault[] = F
   return { program: `${program}\nraise ValueError(0)\n`, fault: 'raises' }
 }
 
-/** Faults that change what is computed. The others (no program, an exception, an endless loop) fail every test. */
+/**
+ * Faults that change the computed value. The others (no program, an exception, an endless loop) fail every
+ * test.
+ */
 const QUIET = FAULTS.filter(
   (fault) => !['raises', 'endless', 'not-a-program', 'wrong-exit', 'silent', 'extra-output'].includes(fault),
 )
 const MUTANTS = 16
 
-/** Different copies of the problem's first solution, each with one fault that changes what it computes; always the same ones. */
+/**
+ * Returns different copies of the problem's first solution, each with one fault that changes the computed
+ * value. They are always the same.
+ */
 export function singleFaultMutants({ id, solutions: [solution] }: CodingProblem): string[] {
   const mutants = Array.from({ length: MUTANTS }, (_, i) =>
     mutate(solution, seedOf(0, 'mutant', id, i), QUIET),
@@ -106,7 +112,10 @@ export function singleFaultMutants({ id, solutions: [solution] }: CodingProblem)
   return [...new Set(mutants.flatMap(({ fault, program }) => (QUIET.includes(fault) ? [program] : [])))]
 }
 
-/** A right program with probability `skill`, else a mutant of one. The problem needs a reference solution. */
+/**
+ * Returns a right program with probability `skill`, else a mutant of one. The problem needs a reference
+ * solution.
+ */
 export function scriptedProgram(
   problem: Pick<CodingProblem, 'solutions'>,
   skill: number,

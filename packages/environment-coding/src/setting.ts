@@ -1,4 +1,4 @@
-/** Programs against tests as a setting. What runs them is loaded by who opens it. */
+/** Programs against tests as a setting. `open` loads the code that runs them. */
 
 import { defineSetting, generatedCounts } from 'rlanything/environments'
 import { RlError } from 'rlanything/kit'
@@ -32,7 +32,7 @@ export const setting = defineSetting<CodingEnvironment, ReturnType<typeof coding
   async open(config, section, elsewhere) {
     const { source, data, seed, difficulty } = config.environment
     const { codingEnvironment } = await import('./environment.ts')
-    const remote = elsewhere && section.sandbox.executors !== null ? elsewhere : null
+    const remote = elsewhere && section.sandbox.expert.executors !== null ? elsewhere : null
     return codingEnvironment({
       source:
         source === 'data'
@@ -59,7 +59,7 @@ export const setting = defineSetting<CodingEnvironment, ReturnType<typeof coding
     return part ? [part] : []
   },
   executing: {
-    processes: ({ sandbox }) => sandbox.executors,
+    processes: ({ sandbox }) => sandbox.expert.executors,
     open: async (config, section, kept) =>
       (await import('./executing.ts')).openExecuting(config, section, kept),
   },

@@ -1,6 +1,7 @@
 /**
- * More tests for problems whose tests are weak: those that let more than a share of single-fault mutants of the solution through. Inputs are
- * made from the problem's own, the solutions say what comes out, and of these tests those are kept that a surviving mutant fails.
+ * More tests for problems with weak tests. Tests are weak if they let through more than a share of
+ * single-fault mutants of the solution. New inputs are made from the problem's own, and the solutions give
+ * the outputs. A test is kept if a surviving mutant fails it.
  */
 import { rng, type Seed, seedOf } from 'rlanything/environments'
 import { matches, TOKENS } from './compare.ts'
@@ -19,15 +20,16 @@ const LONGEST = 10_000
 
 export type Strength = {
   readonly mutants: number
-  /** Mutants that pass all tests: the problem's own, and with the further ones. */
+  /** Number of mutants that pass all tests: of the problem's own tests, and with the further ones. */
   readonly survivors: number
   readonly left: number
   readonly tests: readonly TestCase[]
 }
 
 /**
+ * Resolves to further tests.
  * @param most share of the mutants that may pass all tests
- * @param inputs further inputs of the problem's kind; made from its tests where absent
+ * @param inputs further inputs of the problem's kind. If absent, they are made from its tests.
  */
 export async function furtherTests(
   executor: Executor,
@@ -90,8 +92,9 @@ const wordsOf = (input: string): Words => input.split('\n').map((line) => line.s
 const at = (words: Words, { line, word }: Place): string | undefined => words[line]?.[word]
 
 /**
- * The problem's inputs with whole numbers changed, one or two at a time, within what stands at the same place of all of its inputs: so they
- * stay inputs that the problem allows, as far as its own tests show. Numbers that say how many others follow stay as they are.
+ * Returns the problem's inputs with one or two whole numbers changed. A number stays in the range that all
+ * inputs have at its place. So the problem allows the new inputs, as far as its own tests show. A number that
+ * counts following items stays.
  */
 export function otherInputs({ tests, examples }: CodingProblem, seed: Seed): string[] {
   const random = rng(seed)
@@ -123,7 +126,7 @@ export function otherInputs({ tests, examples }: CodingProblem, seed: Seed): str
 const placesOf = (words: Words): Place[] =>
   words.flatMap((line, i) => line.flatMap((word, j) => (INTEGER.test(word) ? [{ line: i, word: j }] : [])))
 
-/** Whether the number there is that of words or of lines that follow, in every input. */
+/** Whether the number counts the words or lines that follow it, in every input. */
 function isCount(all: readonly Words[], place: Place): boolean {
   const having = all.filter((words) => INTEGER.test(at(words, place) ?? ''))
   const following = (words: Words) =>

@@ -1,4 +1,7 @@
-/** The problems of a run as tasks: where they come from, what a task stands for, and which tests were added to it when it was loaded. */
+/**
+ * The problems of a run as tasks: their source, the problem of each task, and tests that were added when it
+ * was loaded.
+ */
 
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,13 +25,13 @@ export type CodingSource = GeneratedSource | FileSource
 type GeneratedSource = {
   readonly kind: 'generated'
   readonly seed: number
-  /** How many problems each split has. */
+  /** Number of problems of each split. */
   readonly counts: Readonly<Record<FamilySplit, number>>
   /** Problems of a higher level are left out: 2 easy, 4 medium, 9 all. */
   readonly maxLevel: number
 }
 
-/** Problem files, or folders of them; a problem without a split belongs to `train`. */
+/** Problem files, or folders of them. A problem without a split belongs to `train`. */
 type FileSource = {
   readonly kind: 'files'
   readonly paths: readonly string[]
@@ -36,13 +39,13 @@ type FileSource = {
   readonly seed?: number
 }
 
-/** Problems get further tests where more than this share of the mutants of their solution pass all tests. */
+/** Problems get further tests if more than this share of the mutants of their solution pass all tests. */
 export type Strengthening = { readonly most: number; readonly seed: number }
 
 export type CodingTasks = {
   readonly tasks: (split: string) => Promise<readonly Task[]>
   readonly problem: (task: Task) => Promise<CodingProblem>
-  /** By the rules of the generated family; refused for other problems. */
+  /** Rewrites by the rules of the generated family. Refuses other problems. */
   readonly rewrite: (request: RewriteRequest) => Rewrite
 }
 
@@ -71,7 +74,7 @@ export function codingTasks(
     return strong(familyRecipes(source, split).map(familyTask))
   }
 
-  /** The tasks, those with weak tests with further ones in their recipe. */
+  /** Returns the tasks. A task with weak tests gets further ones in its recipe. */
   async function strong(plain: readonly Task[]): Promise<readonly Task[]> {
     if (!strengthen) return plain
     const { most, seed } = strengthen
@@ -108,7 +111,9 @@ export function codingTasks(
     })
   }
 
-  /** Whether a problem of the family computes what one of the split `ood` does: training must not meet it. */
+  /**
+   * Whether a problem of the family computes the same as one of the split `ood`. Training must not meet it.
+   */
   function isHeldOut(recipe: FamilyRecipe): boolean {
     if (source.kind !== 'generated') return false
     heldOut ??= sameFunctionAs(familyRecipes(source, 'ood'))
@@ -149,12 +154,15 @@ const FURTHER = z.array(z.strictObject({ input: z.string(), output: z.string() }
 function furtherOf({ id, recipe: { further = [] } }: Task): readonly TestCase[] {
   const parsed = FURTHER.safeParse(further)
   if (parsed.success) return parsed.data
-  throw new RlError(`the task '${id}' has further tests that are none`, { code: 'coding.recipe' })
+  throw new RlError(`the task '${id}' has further tests in a wrong form`, { code: 'coding.recipe' })
 }
 
 const isFamilySplit = (split: string): split is FamilySplit => ['train', 'in-domain', 'ood'].includes(split)
 
-/** The problems of a split. None of `ood` computes what one of `train` does; those that would are told. */
+/**
+ * Returns the problems of a split. No problem of `ood` computes the same as one of `train`. Such problems are
+ * left out, and their number is told.
+ */
 function familyRecipes({ seed, counts, maxLevel }: GeneratedSource, split: FamilySplit): FamilyRecipe[] {
   const recipes = (one: FamilySplit, without?: (recipe: FamilyRecipe) => boolean) =>
     drawRecipes({ split: one, count: counts[one], maxLevel, seed, without })
@@ -173,7 +181,7 @@ function familyRecipes({ seed, counts, maxLevel }: GeneratedSource, split: Famil
   return drawn
 }
 
-/** Of a generated problem, whose inputs can be drawn; undefined for one of a file. */
+/** Returns inputs of a generated problem, which can be drawn. Returns undefined for a problem of a file. */
 function inputsFor(task: Task): readonly string[] | undefined {
   if (task.recipe.kind !== 'generated') return undefined
   return drawTests(familyRecipe(task), FURTHER_INPUTS).map(({ input }) => input)

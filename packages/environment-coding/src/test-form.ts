@@ -1,6 +1,6 @@
 /**
- * What a written test is made of: said to whoever writes one, read out of what was written, and the form in which it is graded (grade.ts
- * reads functions' tests by the same rules). One form for each way in which tests reach a program.
+ * The form of a written test: for the prompt, for reading an answer, and for grading (grade.ts reads
+ * functions' tests by the same rules). There is one form for each way in which tests reach a program.
  */
 import type { ParsedTest } from 'rlanything/environments'
 import { jsonTest, simpleTest } from './function-tests.ts'
@@ -10,11 +10,11 @@ import { findCalls, type LiteralCall, readCall, readLiteral } from './python-lit
 import { canonicalText, type PythonValue, wholeOf } from './python-value.ts'
 
 export type TestForm = {
-  /** For the prompt. */
+  /** Description of the form, for the prompt. */
   readonly asks: string
-  /** A test that was written, as it is run; or why it is none. */
+  /** Returns a written test as it is run, or the reason why it is none. */
   readonly read: (test: TestCase) => ParsedTest
-  /** Whether the first test has the input of the second one, however it is written. */
+  /** Whether the first test has the input of the second one, in any spelling. */
   readonly repeats: (test: TestCase, shown: TestCase) => boolean
 }
 
@@ -75,13 +75,15 @@ const argumentsText = ({ args, kwargs }: LiteralCall) =>
 const canonicalTexts = (values: readonly PythonValue[]) =>
   values.map((value) => canonicalText(value, { tuplesAsLists: true }))
 
-/** Null if the input is no call with literals. */
+/** Returns null if the input is not a call with literals. */
 function callText(input: string): string | null {
   const call = simpleTest({ input, output: 'None' })?.call
   return call ? argumentsText(call) : null
 }
 
-/** Arguments as JSON, one a line, by their values; null if they are written otherwise. */
+/**
+ * Returns arguments as JSON, one a line, by their values. Returns null if they are written in another way.
+ */
 function argumentsOf(name: string, input: string): string[] | null {
   try {
     return canonicalTexts(jsonTest(name, { input, output: 'null' }).call.args)
@@ -126,7 +128,7 @@ function jsonText(text: string): string {
   }
 }
 
-/** A Python value as JSON. Throws where it has none. */
+/** Returns a Python value as JSON. Throws if it has none. */
 function jsonOf(value: unknown): string {
   if (!Array.isArray(value)) return JSON.stringify(value)
   const [tag, ...parts] = value as [string, ...unknown[]]

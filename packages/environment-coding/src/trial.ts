@@ -1,4 +1,7 @@
-/** A hostile program's trial: graded as a model's program against tests that it cannot pass honestly, beside programs that must pass. */
+/**
+ * A hostile program's trial. It is graded like a model's program, at tests that it cannot pass honestly.
+ * Programs that must pass run beside it.
+ */
 import { randomBytes, randomInt } from 'node:crypto'
 import {
   CANARY_LIMITS,
@@ -13,9 +16,9 @@ import { type Grade, grade } from './grade.ts'
 import { type CodingProblem, STDIO } from './problem.ts'
 
 export type Trial = {
-  /** How its runs ended. */
+  /** Verdicts of its runs. */
   readonly verdicts: readonly Verdict[]
-  /** Whether it passed a test, or printed what only an escape prints. */
+  /** Whether it passed a test, or printed the mark of an escape. */
   readonly passed: boolean
   /** Known-good programs before, beside and after it that did not pass. */
   readonly canariesFailed: number
@@ -26,14 +29,14 @@ export type Trial = {
 
 const TRIAL_LIMITS: Limits = { ...DEFAULT_LIMITS, cpuMs: 500, wallMs: 2000, memoryMB: 128 }
 
-/** Printed by a program of attacks.ts where it gets through. */
+/** A program of attacks.ts prints this if it gets through. */
 export const ESCAPED = 'ESCAPED'
 
 const NOTHING: LeftBehind = { processes: 0, files: 0, keys: 0, memoryKB: 0 }
 
 type Question = Pick<CodingProblem, 'limits' | 'comparator' | 'call' | 'tests'>
 
-/** Accepts what no program can know, and what only an escape prints. */
+/** Accepts the expected text, which no honest program can know, and the mark of an escape. */
 const INTERACTOR = `import json, sys
 test = json.loads(sys.stdin.readline())
 print(test['input'], flush=True)
@@ -45,8 +48,9 @@ sys.exit(1)
 `
 
 /**
- * Two tests each with an answer that is in no sandbox: a text that is printed; and in Python a value that a function returns, and one that is
- * asserted. One more is a conversation, where there can be one.
+ * Returns two tests of each kind, with answers that are in no sandbox. The answer is printed. In Python,
+ * others are returned by a function, or asserted. One more is a conversation, if the sandbox has
+ * conversations.
  */
 function questions(language: Language, interactive: boolean): Question[] {
   const name = 'solve'
@@ -112,7 +116,7 @@ export async function tryProgram(
 
 const hasPassed = ({ passed, result }: Grade) => passed === true || result.stdout.includes(ESCAPED)
 
-/** Whether a right program passes; another one each time, so that no cache answers. */
+/** Whether a right program passes. It differs each time, so no cache answers. */
 async function canary(executor: Executor): Promise<boolean> {
   const [a, b] = [randomInt(2 ** 30), randomInt(2 ** 30)]
   const program = `# ${randomInt(2 ** 40)}\nimport sys\nprint(sum(map(int, sys.stdin.read().split())))\n`

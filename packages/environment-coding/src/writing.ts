@@ -1,4 +1,7 @@
-/** How programs and unit tests are written: by models that read prompts, by small ones that are taught, and by scripts. */
+/**
+ * How programs and unit tests are written: by models that read prompts, by small models that are taught, and
+ * by scripts.
+ */
 
 import { rng, seedOf, type TestJudging, type Texts } from 'rlanything/environments'
 import { RlError } from 'rlanything/kit'
@@ -14,7 +17,7 @@ import { isNovel, testForm } from './test-form.ts'
 
 /** Faults that a word-level model can write, and that cost no time to run. */
 const FAULTS: readonly Fault[] = ['other-constant', 'other-operator', 'other-function', 'extra-output']
-/** How often an example comes up among the tests to imitate, for once that another test does. */
+/** Weight of an example among the tests to imitate. Any other test has weight 1. */
 const EXAMPLE_WEIGHT = 24
 
 export const acting: Texts<CodingEnvironment> = {
@@ -26,7 +29,7 @@ export const acting: Texts<CodingEnvironment> = {
     return parsed.flatMap((one) => ('reason' in one ? one.reason : []))[0]
   },
   tested: ({ tested }: CodingEpisode) => tested ?? null,
-  /** Reference solutions, and copies of them with one fault. */
+  /** Returns a reference solution, or a copy of one with one fault. */
   async scripted(environment, task, skill, seed) {
     const problem = await environment.problem(task)
     if (problem.solutions.length === 0)
@@ -67,7 +70,7 @@ export const judging: TestJudging<CodingEnvironment> = {
     tests: async (environment, task) => testsOf(await environment.problem(task)),
     async demonstrate(environment, task, noise, seed) {
       const problem = await environment.problem(task)
-      // Other examples each time a problem comes up: what they are cannot be learned by heart.
+      // Examples differ each time a problem comes up, so they cannot be learned by heart.
       const all = rng(seedOf(seed, 'examples')).shuffle(testsOf(problem))
       const examples = all.slice(0, problem.examples.length)
       const shown = Array.from({ length: EXAMPLE_WEIGHT - 1 }, () => examples).flat()

@@ -1,11 +1,14 @@
-/** Tests that are not the problem's own: somebody wrote them, so they must pass the problem's judge before a program is judged by them. */
+/**
+ * Tests that are not the problem's own. Somebody wrote them, so they must pass the problem's judge before
+ * they judge a program.
+ */
 import { checkerRun } from './checking.ts'
 import type { Executor } from './executor.ts'
 import { type Grade, type GradeRequest, invalid } from './grades.ts'
 import type { TestCase } from './problem.ts'
 import { type Run, runEach } from './runs.ts'
 
-/** Of a test that is not the problem's own; null for one that is. */
+/** Returns the key of a written test. Returns null if the test is the problem's own. */
 export function writtenKey({ problem }: GradeRequest, test: TestCase): string | null {
   const { comparator, call } = problem
   const judge =
@@ -46,7 +49,10 @@ export async function poorTests(
   )
 }
 
-/** A written test at which a judge fails is none, for nobody: it must not keep the others from their verdicts. */
+/**
+ * Drops a written test at which a judge fails, for all programs. It must not keep other tests from their
+ * verdicts.
+ */
 export function withoutFailingTests(requests: readonly GradeRequest[], grades: Grade[][]): Grade[][] {
   const failing = new Map<string, string>()
   const keys = grades.map((row, i) =>

@@ -5,7 +5,7 @@ import { RlError } from 'rlanything/kit'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openElsewhere } from '../../../src/actors/executing/elsewhere.ts'
-import { makeKept, openKept } from '../../../src/actors/executing/kept.ts'
+import { makeKeptResults, openKeptResults } from '../../../src/actors/executing/kept.ts'
 import { executorQueue } from '../../../src/actors/executing/requests.ts'
 import { answeringWork } from '../../../src/actors/executing/worker.ts'
 import { type Actor, startActor } from '../../../src/actors/runtime/actor.ts'
@@ -30,7 +30,7 @@ function executor(head: TestHead, perform: Perform, concurrency = 4): Promise<Ac
     heartbeatMs: 200,
     attempts: 3,
     worker: {
-      perform: () => Promise.reject(new Error('it has no jobs')),
+      jobs: {},
       answers: [answeringWork('test', concurrency, perform)],
     },
   })
@@ -124,7 +124,7 @@ test('work that does not hear of its deadline keeps its slot for its time once m
 
 test('garbage in the queue is a dead letter; what kept results a wiped store had is worked out again', async () => {
   const head = await startExecutorHead()
-  await makeKept(head.bus, 'test')
+  await makeKeptResults(head.bus, 'test')
   const one = await asker(head, 'environment')
   const actor = await executor(head, echo)
   for (const body of [new Uint8Array([0xc1]), Buffer.from('{}'), randomBytes(64)])
@@ -132,11 +132,11 @@ test('garbage in the queue is a dead letter; what kept results a wiped store had
   assert.is(textOf(await one.perform(Buffer.from('x'))), 'done x')
   await until('dead letters', () => head.log.deadLetters(0).total >= 3)
 
-  const kept = openKept(one.log)
+  const kept = openKeptResults(one.log)
   assert.is(await kept.get('a1'), null)
   kept.set('a1', Buffer.from('known'))
   await until('it is kept', async () => (await kept.get('a1')) !== null)
-  assert.is(textOf((await openKept(one.log).get('a1')) ?? Buffer.from('')), 'known')
+  assert.is(textOf((await openKeptResults(one.log).get('a1')) ?? Buffer.from('')), 'known')
   await head.bus.request('$JS.API.STREAM.DELETE.rl-test-kept', new Uint8Array(0), { timeoutMs: 60_000 })
   assert.is(await kept.get('a1'), null)
   for (const close of [one.close, actor.stop, head.close]) await close()

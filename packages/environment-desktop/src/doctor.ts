@@ -1,4 +1,4 @@
-/** What desktops need of this machine. */
+/** Checks what desktops need of this machine. */
 import type { Finding } from 'rlanything/environments'
 import { missingParts } from './local/sandbox.ts'
 import { programsHere } from './open.ts'

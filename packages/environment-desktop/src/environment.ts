@@ -14,9 +14,9 @@ import { KINDS, type OwnTask, ownTask, ownTasks } from './tasks/index.ts'
 import type { DesktopTask } from './tasks/task.ts'
 
 export type DesktopEnvironment = Environment & {
-  /** Commands that do the task with this goal; null where none are known. */
+  /** Returns commands that do the task with this goal, or null if none are known. */
   readonly oracle: (goal: string) => readonly string[] | null
-  /** What of tasks in the folder is not supported, with how many tasks want it. */
+  /** Features of tasks in the folder that are not supported, with the number of tasks that need each. */
   readonly leftOut: ReadonlyMap<string, number>
   readonly describe: string
   /** Tasks that are solved by saying that they cannot be done, and tasks in all. */
@@ -40,7 +40,7 @@ type DesktopSource =
 export type DesktopOptions = {
   readonly source: DesktopSource
   readonly grammar: Grammar
-  /** Opens one desktop, as it is at the start. */
+  /** Opens one desktop in its start state. */
   readonly open: () => Promise<Computer>
   readonly desktops: number
   readonly describe: string
@@ -105,7 +105,10 @@ const SPLITS = ['train', 'in-domain', 'ood']
 const own = ({ seed, programs, counts }: Extract<DesktopSource, { kind: 'own' }>, split: string) =>
   ownTasks(split, { seed, count: counts(split), programs })
 
-/** Built again from the recipe. Error: `desktop.task`. */
+/**
+ * Rebuilds the task from the recipe.
+ * @throws RlError `desktop.task`
+ */
 function desktopTask({ id, recipe }: Task): DesktopTask {
   if (recipe.file !== undefined)
     return { file: readTaskFile(recipe.file, `task ${id}`), programs: [], texts: [], oracle: [], wrong: [] }
@@ -119,9 +122,11 @@ function desktopTask({ id, recipe }: Task): DesktopTask {
 type Loaded = { readonly file: TaskFile; readonly kind: string }
 
 /**
- * OSWorld's task files below a folder; a split is a folder in it of that name, and without such folders all are for training.
- * A file that is no whole task is left out by its name and the reason: published folders hold some that were never finished.
- * Errors: `environment.data` for a folder that cannot be read, `desktop.task` for a file that is no JSON or too large.
+ * Reads OSWorld's task files below a folder. A split is a folder of that name in it. Without such folders all
+ * tasks are for training. An incomplete task file is left out, by its name and the reason: published folders
+ * hold unfinished ones.
+ * @throws RlError `environment.data` if the folder cannot be read, `desktop.task` if a file is not JSON or
+ * too large
  */
 export function readFolder(
   path: string,
@@ -136,7 +141,7 @@ export function readFolder(
   const loaded: (Loaded & { readonly parts: readonly string[] })[] = []
   for (const name of jsonFiles(path)) {
     const value = parsed(join(path, name))
-    // Lists of tasks lie beside them.
+    // Lists of tasks are in the same folder.
     if (typeof value !== 'object' || value === null || !('evaluator' in value)) continue
     try {
       const file = readTaskFile(value, name)

@@ -1,4 +1,7 @@
-/** Episodes on desktops. A value: an older one is continued by doing its actions again on a fresh desktop. */
+/**
+ * Episodes on desktops. An episode is a value. To continue an older one, its actions are repeated on a fresh
+ * desktop.
+ */
 
 import { type Episode, type EpisodeEnd, type Picture, PROBLEM, type Task } from 'rlanything/environments'
 import { RlError } from 'rlanything/kit'
@@ -15,9 +18,9 @@ import { pngSize } from './screen/png.ts'
 import type { DesktopTask } from './tasks/task.ts'
 
 export type DesktopEpisode = Episode & {
-  /** With its outcome, once it has ended. */
+  /** Resolves to the ended episode with its outcome. */
   readonly settle: () => Promise<DesktopEpisode>
-  /** What it shows now. */
+  /** Resolves to the current picture. */
   readonly picture: () => Promise<Picture>
   /** Gives its desktop back. */
   readonly abandon: () => Promise<void>
@@ -31,7 +34,7 @@ export type EpisodeOptions = {
   readonly folder: string | null
 }
 
-/** A desktop with what was done on it so far: the token of the one episode that may go on with it. */
+/** A desktop and the actions done on it so far. Only the episode that holds `token` may continue it. */
 type Stage = {
   readonly lease: Lease<Computer>
   owner: object
@@ -45,7 +48,7 @@ type State = {
   readonly gaveUp: boolean
 }
 
-/** @throws RlError `rollout.infra` where no desktop can be had or one breaks */
+/** @throws RlError `rollout.infra` if no desktop can be had or one breaks */
 export async function startEpisode(
   task: Task,
   { file, texts }: DesktopTask,
@@ -63,7 +66,7 @@ export async function startEpisode(
     return stage
   }
 
-  /** As text; a model that sees is spared what it would not read. */
+  /** Returns the desktop as text. A model that sees does not read it, so it gets none. */
   async function look(stage: Stage): Promise<string> {
     if (grammar !== 'commands') return ''
     const tree = await on(stage.lease, (computer) => computer.accessibility())
@@ -71,7 +74,7 @@ export async function startEpisode(
     return tree ? observationOf(tree) : ''
   }
 
-  /** Does one action; null where it could not be read, which is told. */
+  /** Does one action. Resolves to null if the action could not be read, with a message. */
   async function act(
     stage: Stage,
     action: string,
@@ -95,7 +98,10 @@ export async function startEpisode(
       : parseAnswer(grammar, action, await on(stage.lease, (computer) => computer.size()))
   }
 
-  /** The stage of an episode: its own where nobody has gone on from there, else another on which all was done again. */
+  /**
+   * Returns the stage of an episode: its own if no other episode has continued it, else another with all
+   * actions repeated.
+   */
   async function stageOf(stage: Stage, token: object, actions: readonly string[]): Promise<Stage> {
     if (stage.owner === token && stage.lease.isHeld()) return stage
     const other = await open()
@@ -147,7 +153,7 @@ export async function startEpisode(
         const { lease, cache } = here
         try {
           const found = await on(lease, async (computer) => {
-            // An agent that ends by itself has waited for this; one at its limit of steps has not.
+            // An agent that ends the episode itself has waited for this. At the limit of steps it has not.
             if (ended === 'step-limit') await computer.act([{ type: 'end', status: 'done' }])
             return evaluate({ computer, task: file.id, folder, cache }, file, gaveUp)
           })
@@ -201,7 +207,7 @@ async function orRelease<Done>({ lease }: Stage, work: () => Promise<Done>): Pro
 const on = <Answer>(lease: Lease<Computer>, work: (computer: Computer) => Promise<Answer>) =>
   asInfra(() => lease.use(work))
 
-/** Whatever goes wrong with a desktop, or with setting a task up and judging it, is a fault of the infrastructure. */
+/** Turns any failure of a desktop, of a set-up or of judging into a fault of the infrastructure. */
 async function asInfra<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work()

@@ -1,2 +1,2 @@
-/** `import { setting } from '@rlanything/environment-desktop'`: programs on desktops, as a setting. */
+/** Programs on desktops, as a setting: `import { setting } from '@rlanything/environment-desktop'`. */
 export { setting } from './setting.ts'

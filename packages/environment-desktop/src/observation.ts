@@ -1,18 +1,18 @@
-/** A desktop as text: what shows and has a name, and what may be done. */
+/** A desktop as text: the shown elements that have a name, and the admissible actions. */
 import type { AccessibleNode } from './computer.ts'
 import type { Target } from './grammars/commands.ts'
 
 const MOST_LINES = 100
 const MOST_TEXT = 400
 const SPOKEN = ['focused', 'checked', 'selected', 'pressed', 'expanded']
-/** Of elements that only hold others. */
+/** Roles of elements that only hold others. */
 const SILENT =
   /^(filler|panel|scroll pane|root pane|layered pane|separator|unknown|scroll bar|redundant object)$/
 
 /** Whose value says something. */
 const VALUED = /^(slider|spin button|progress bar)$/
 
-/** One element a line, `role "name" states = text`. */
+/** Writes one element a line, `role "name" states = text`. */
 export function observationOf(tree: AccessibleNode): string {
   const lines: string[] = []
   const visit = ({ role, name, text, value, states, children }: AccessibleNode, own: string): void => {
@@ -59,7 +59,10 @@ const KEYS = [
   ...['shift+end', 'shift+home', 'shift+delete', 'ctrl+shift+n', 'ctrl+shift+s', 'ctrl+h'],
 ]
 
-/** In a fixed order: clicks, texts (of the task, and what stands in its goal in quotes), keys, the end. */
+/**
+ * Returns admissible commands in a fixed order: clicks, texts (of the task, and quoted in its goal), keys,
+ * the end.
+ */
 export function admissibleIn(
   targets: readonly Target[],
   texts: readonly string[],

@@ -40,7 +40,7 @@ export function openEnvironment(
   })
 }
 
-/** One after the other, each as at its start when it is taken. */
+/** Gives out servers in turn. Each is reset to its start when it is taken. */
 function fromServers(urls: readonly string[]): () => Promise<Computer> {
   const free = [...urls]
   return async () => {

@@ -1,4 +1,7 @@
-/** Desktops of this machine, so many at a time. Who wants one when all are in use waits, or takes one whose holder has long done nothing. */
+/**
+ * A bounded pool of desktops of this machine. If all are in use, a request waits, or takes the desktop of a
+ * holder that has been idle for long.
+ */
 import { RlError } from 'rlanything/kit'
 import type { Computer } from './computer.ts'
 
@@ -9,12 +12,12 @@ export type Lease<C extends Computer> = {
   readonly use: <Answer>(work: (desktop: C) => Promise<Answer>) => Promise<Answer>
   /** False once it was given back or taken. */
   readonly isHeld: () => boolean
-  /** Ends the desktop: the next holder gets a fresh one. */
+  /** Ends the desktop. The next holder gets a fresh one. */
   readonly release: () => Promise<void>
 }
 
 export type Pool<C extends Computer> = {
-  /** Rejects with `desktop.none` where none came free in time. */
+  /** Rejects with `desktop.none` if none came free in time. */
   readonly lease: () => Promise<Lease<C>>
   readonly close: () => Promise<void>
 }
@@ -22,7 +25,7 @@ export type Pool<C extends Computer> = {
 export type PoolOptions<C extends Computer> = {
   readonly open: () => Promise<C>
   readonly size: number
-  /** A holder that has done nothing for so long may lose its desktop to one who waits. */
+  /** A holder that has been idle for this time may lose its desktop to a waiting request. */
   readonly idleMs: number
   readonly waitMs: number
 }

@@ -8,18 +8,18 @@ export const shape = (zod: typeof z) => ({
     .min(1)
     .max(64)
     .default(4)
-    .describe('Local desktops at a time; each is a sandbox with a display of its own.'),
+    .describe('Local desktops at a time. Each is a sandbox with a display of its own.'),
   servers: zod
     .array(zod.url())
     .default([])
     .describe(
-      "Servers that speak OSWorld's endpoints, a desktop each, in place of local ones; they must know `POST /rl/reset`.",
+      "Servers that speak OSWorld's endpoints, one desktop each, instead of local ones. They must know `POST /rl/reset`.",
     ),
   programs: zod
     .array(zod.string().min(1))
     .nullable()
     .default(['mousepad', 'galculator', 'pcmanfm', 'xterm'])
-    .describe('Programs of our own tasks; null takes those that are installed here.'),
+    .describe('Programs of our own tasks. null: those that are installed here.'),
   grammar: grammarKey(zod),
 })
 

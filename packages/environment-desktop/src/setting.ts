@@ -1,4 +1,6 @@
-/** Desktops as a setting: tasks over real programs, ours or OSWorld's. What runs them is loaded by who opens it. */
+/**
+ * Desktops as a setting: tasks over real programs, ours or OSWorld's. `open` loads the code that runs them.
+ */
 import { defineSetting, type Expert, PLAIN_CAUSES, type Turn } from 'rlanything/environments'
 import { commands } from './commands.ts'
 import type { DesktopEnvironment } from './environment.ts'
@@ -40,7 +42,7 @@ export const setting = defineSetting<DesktopEnvironment, ReturnType<typeof shape
   doctor: async () => (await import('./doctor.ts')).doctor(),
 })
 
-/** Follows the commands that are known to do the task; where the next is not to be had it waits. */
+/** Follows the commands that are known to do the task. It waits while the next one is not admissible. */
 function oracleExpert(environment: DesktopEnvironment, { observation }: Turn): Expert {
   const goal = /^Task: (.*)$/m.exec(observation)?.[1] ?? ''
   const commands = environment.oracle(goal) ?? ['fail']

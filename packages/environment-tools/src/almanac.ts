@@ -1,10 +1,13 @@
-/** A local text to search in: a page for each of some towns that there are not, with figures that nobody can know by heart. */
+/**
+ * A local text to search in: a page for each of some invented towns, with figures that nobody can know by
+ * heart.
+ */
 import { type Rng, rng, type Seed, seedOf } from 'rlanything/environments'
 
-type Town = { readonly name: string; readonly figures: Readonly<Record<Figure, number>> }
+export type Town = { readonly name: string; readonly figures: Readonly<Record<Figure, number>> }
 
 export const FIGURES = ['inhabitants', 'bridges', 'schools', 'markets', 'lamps', 'mills'] as const
-export type Figure = (typeof FIGURES)[number]
+type Figure = (typeof FIGURES)[number]
 
 const FIRST = [
   'Ar',
@@ -31,39 +34,42 @@ const RANGES: Readonly<Record<Figure, readonly [number, number]>> = {
 
 export type Almanac = {
   readonly towns: readonly Town[]
-  /** The best pages for some words, best first; empty where no word is known. */
+  /** Returns the best pages for some words, best first. Returns none if no word is known. */
   readonly search: (query: string) => readonly string[]
 }
 
-/** Most pages of a search. */
+/** Most pages of a search result. */
 const PAGES = 2
 
 export function almanac(seed: Seed, count: number): Almanac {
   const random = rng(seedOf(seed, 'almanac'))
   const names = random.shuffle(FIRST.flatMap((first) => LAST.map((last) => first + last)))
   const towns = names.slice(0, count).map((name) => townOf(name, random))
-  const pages = towns.map((town, i) => pageOf(town, towns[(i + 1) % towns.length].name))
-  const words = pages.map((page) => new Set(wordsOf(page)))
+  const pages = towns.map((town, i) => {
+    const next = towns[(i + 1) % towns.length] ?? town
+    const text = pageOf(town, next.name)
+    return { town, text, words: new Set(wordsOf(text)) }
+  })
   const rarity = new Map<string, number>()
-  for (const own of words) for (const word of own) rarity.set(word, (rarity.get(word) ?? 0) + 1)
+  for (const { words } of pages) for (const word of words) rarity.set(word, (rarity.get(word) ?? 0) + 1)
 
   return {
     towns,
     search(query) {
       const asked = new Set(wordsOf(query.slice(0, 500)))
-      const scores = words.map((own, page) => {
-        // A page is about the town that it begins with, and names another one by the way.
-        let score = asked.has(towns[page].name.toLowerCase()) ? Math.log(1 + count) : 0
-        for (const word of asked) if (own.has(word)) score += Math.log(1 + count / (rarity.get(word) ?? 1))
-        return { page, score }
+      const scores = pages.map(({ town, text, words }, page) => {
+        // A page is about the town that it begins with. It also mentions another one.
+        let score = asked.has(town.name.toLowerCase()) ? Math.log(1 + count) : 0
+        for (const word of asked) if (words.has(word)) score += Math.log(1 + count / (rarity.get(word) ?? 1))
+        return { page, text, score }
       })
-      // A word that stands on every page finds none of them.
+      // A word on every page finds none of them.
       const least = Math.log(2) * asked.size
       return scores
         .filter(({ score }) => score > least)
         .sort((a, b) => b.score - a.score || a.page - b.page)
         .slice(0, PAGES)
-        .map(({ page }) => pages[page])
+        .map(({ text }) => text)
     },
   }
 }

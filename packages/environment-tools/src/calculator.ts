@@ -6,7 +6,7 @@ const MOST_DEPTH = 40
 
 const TOKEN = /\s*(?:(\d+(?:\.\d+)?)|([-+*/%^()]))/y
 
-/** The value as a text, or what is wrong with the expression, which begins with `error:`. */
+/** Returns the value as a text. If the expression is wrong, the text begins with `error:`. */
 export function calculate(expression: string): string {
   if (expression.length > MOST_CHARACTERS) return `error: longer than ${MOST_CHARACTERS} characters`
   const tokens = tokensOf(expression.replaceAll(',', '').replaceAll('**', '^'))
@@ -70,7 +70,8 @@ function tokensOf(expression: string): string[] | null {
   while (TOKEN.lastIndex < expression.trimEnd().length) {
     const found = TOKEN.exec(expression)
     if (!found) return null
-    tokens.push(found[1] ?? found[2])
+    const [, number, sign = ''] = found
+    tokens.push(number ?? sign)
   }
   return tokens
 }

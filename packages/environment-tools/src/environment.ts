@@ -32,7 +32,7 @@ export const TOOLS: readonly ToolSpec[] = [
   },
 ]
 
-/** Calls of one turn that are done, and characters of a result. */
+/** Most calls of one turn that are done, and most characters of a result. */
 const MOST_CALLS = 4
 const MOST_CHARACTERS = 600
 
@@ -46,6 +46,11 @@ export type ToolsOptions = {
 
 const HELD_OUT = 200
 
+/**
+ * Returns the environment of questions that are answered with tools.
+ *
+ * @example const environment = toolsEnvironment({ seed: 3, difficulty: 'medium', tasks: 20, towns: 60 })
+ */
 export function toolsEnvironment({ seed, difficulty, tasks, towns }: ToolsOptions): Environment {
   const book = almanac(seedOf(seed), towns)
 
@@ -124,7 +129,7 @@ function resultOf(book: Almanac, call: ReturnType<typeof readCalls>[number], ind
   return result.length <= MOST_CHARACTERS ? result : `${result.slice(0, MOST_CHARACTERS)}...`
 }
 
-/** The answer must stand at the end, as GRPO-TCR's rule has it: within the last 100 characters. */
+/** The answer must be within the last 100 characters, by GRPO-TCR's rule. */
 const END = 100
 
 export function boxed(action: string): string | undefined {

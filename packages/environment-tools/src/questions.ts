@@ -1,6 +1,6 @@
 /** Questions that take a search or several, and a calculation: their answer is a whole number. */
 import { rng, type Seed, seedOf } from 'rlanything/environments'
-import { type Almanac, FIGURES, type Figure } from './almanac.ts'
+import { type Almanac, FIGURES, type Town } from './almanac.ts'
 
 export type Question = { readonly text: string; readonly answer: number; readonly kind: string }
 export type Difficulty = 'easy' | 'medium' | 'hard'
@@ -8,9 +8,10 @@ export type Difficulty = 'easy' | 'medium' | 'hard'
 /** The same for the same seed and name. */
 export function questionOf({ towns }: Almanac, difficulty: Difficulty, seed: Seed): Question {
   const random = rng(seedOf(seed, 'question'))
-  const [first, second, third] = random.shuffle(towns)
+  // The setting makes an almanac of many towns.
+  const [first, second, third] = random.shuffle(towns) as [Town, Town, Town]
   const figure = random.pick(FIGURES)
-  const value = (town: { readonly figures: Readonly<Record<Figure, number>> }) => town.figures[figure]
+  const value = (town: Town) => town.figures[figure]
   const factor = 2 + random.below(18)
   if (difficulty === 'easy')
     return {

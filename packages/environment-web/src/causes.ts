@@ -1,4 +1,4 @@
-/** What a reward model says of steps on pages; a complaint names what task adaptation goes by. */
+/** The vocabulary of a reward model for pages. Each complaint names a cause that task adaptation uses. */
 import type { Causes } from 'rlanything/environments'
 
 export const CAUSES: Causes = {

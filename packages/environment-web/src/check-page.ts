@@ -1,4 +1,7 @@
-/** Pages against the two promises that learning builds on: the same seed and actions give the same page, and the oracle solves it. */
+/**
+ * Checks pages for two promises on which learning depends: the same seed and actions give the same page, and
+ * the oracle solves it.
+ */
 import { type Rng, rng, seedOf, type Task } from 'rlanything/environments'
 import type { WebEnvironment, WebEpisode } from './environment.ts'
 
@@ -15,13 +18,13 @@ export type PageResult = {
   readonly solved: number
   readonly random: number
   readonly steps: number
-  /** The first difference; where there is none, what else went wrong first. */
+  /** The first difference. If there is none, the first other problem. */
   readonly problem: string | null
 }
 
 /**
  * Plays each task of a page in two browsers with the same random actions, and once with the oracle.
- * @param tasks those of one page
+ * @param tasks tasks of one page
  */
 export async function checkPage(
   page: string,
@@ -63,7 +66,7 @@ export async function checkPage(
 
 async function byOracle(environment: WebEnvironment, task: Task): Promise<WebEpisode> {
   let episode = await environment.reset(task, { seed: [0, 0], maxSteps: MOST_ORACLE_STEPS })
-  // Where the oracle knows no more, steps that do nothing lead to the end.
+  // If the oracle has no more advice, steps that do nothing lead to the end.
   while (!episode.turn.done) episode = await episode.step(environment.advice(episode.turn) ?? '')
   return episode
 }

@@ -1,11 +1,17 @@
-/** What an agent says: `click 5`, `type 7 some text`; the name that a listed command has behind the ref may be left out. */
+/**
+ * Commands of an agent: `click 5`, `type 7 some text`. The name after the ref in a listed command may be left
+ * out.
+ */
 
 import { chordOf } from './browser/keys.ts'
 
-/** Verb, ref (0 for `wait` and `click-at`), and what is typed, chosen, pressed, where to, or the place. */
+/**
+ * Verb, ref (0 for `wait` and `click-at`), and the argument: a text, an option, a key, a direction or a
+ * place.
+ */
 export type Command = readonly [verb: string, ref: number, argument?: string]
 
-/** Verbs with what stands behind the ref. */
+/** Verbs with the form of their argument. */
 export const VERBS = {
   click: null,
   hover: null,
@@ -18,10 +24,10 @@ export const VERBS = {
 } as const
 
 const MOST_CHARACTERS = 2_000
-/** A character or a key's name, behind what is held with it. */
+/** A character or a key's name, after the keys that are held with it. */
 const KEY = /^(?:(?:ctrl|control|shift|alt|meta)\+)*(?:\S|\w+| )$/iu
 
-/** The command, or why it is none. */
+/** Returns the command, or the reason why the text is none. */
 export function parseCommand(text: string): Command | { readonly problem: string } {
   const told = text.length > 80 ? `${text.slice(0, 80)}...` : text
   if (text.length > MOST_CHARACTERS)

@@ -1,16 +1,19 @@
 /**
- * Pages in few words, for a small model that reads a whole episode as one packed sequence: first all that is there, then only what an
- * action has changed. Names tell elements apart at every moment, so refs are left out.
+ * Short forms of pages, for a small model that reads a whole episode as one packed sequence. The first turn
+ * has all elements, later turns only the changes. Names tell elements apart at every moment, so refs are left
+ * out.
  */
 import type { CompactView } from 'rlanything/environments'
 
-/** In front of a line that an action has changed. */
+/** Begins a line that an action has changed. */
 export const CHANGED = '* '
 
-/** In front of what the task speaks of and is still to be done: the last line, nearest to the action. */
+/**
+ * Begins the last line, nearest to the action: elements that the task names and that are still to be used.
+ */
 export const NAMED = 'named: '
 
-/** Between lines, and between what is named. */
+/** Separates lines, and named elements. */
 export const BETWEEN = ' | '
 
 /** `[5] textbox "name" = anna (focused)` as `name = anna focused`. */
@@ -22,7 +25,7 @@ function words(line: string): string {
 
 const NAMED_MARK = '# '
 
-/** What is named stands last, the first of it nearest to the action; of the other lines as many as `keep` wants. */
+/** Puts the named elements last, the first of them nearest to the action. `keep` chooses the other lines. */
 function told(observation: string, keep: (line: string) => readonly string[]): string {
   const lines = observation.split('\n')
   const named = lines.at(-1)?.startsWith(NAMED) ? lines.pop()?.slice(NAMED.length).split(BETWEEN) : undefined

@@ -3,7 +3,7 @@ import { installHint } from 'rlanything/kit'
 import { lookForBrowser } from './browser/find.ts'
 import { findFence } from './browser/launch.ts'
 
-/** Which browser pages are shown in on this machine, and how it is fenced. Nothing but pages needs one. */
+/** Finds the browser of this machine for pages, and how it is isolated. Only pages need one. */
 export async function browserFinding(): Promise<Finding> {
   const found = lookForBrowser()
   const { bwrap, detail } = findFence()

@@ -1,6 +1,6 @@
 /**
- * Pages behind the `Environment` port. An episode is a value: its task and what was done. Where the page that shows it has gone on to
- * something else, its actions are done again on another: pages are deterministic.
+ * Pages behind the `Environment` port. An episode is a value: its task and its actions. If its page shows
+ * something else by now, the actions are repeated on another page. Pages are deterministic.
  */
 
 import { readFileSync } from 'node:fs'
@@ -21,29 +21,24 @@ import {
   type Validation,
 } from 'rlanything/environments'
 import { RlError } from 'rlanything/kit'
+import { askPages } from './ask-pages.ts'
 import { findBrowser } from './browser/find.ts'
-import type { Page } from './browser/page.ts'
-import { createPool, type Pool, type Slot, type Wish } from './browser/pool.ts'
+import { createPool, type Pool } from './browser/pool.ts'
 import { bringsMarkup } from './markup.ts'
-import { createMemo } from './memo.ts'
 import { namedIn, partsOf } from './named.ts'
-import { lineText, type Reading, readGoals, readLeft, readReading, type Sinks } from './reading.ts'
+import { createOracle } from './oracle.ts'
+import { createPlayer } from './player.ts'
+import { givenBy, isSolved, type Reading } from './reading.ts'
 import { rewriteTask } from './rewrite.ts'
-import type { Asked, Site, Variant } from './site.ts'
-import { perform, type Step, stepReader } from './steps.ts'
+import { createShown } from './shown.ts'
+import type { Site, Variant } from './site.ts'
+import { type Step, stepReader } from './steps.ts'
 import { readTurn } from './turn.ts'
-import { becomes, isDoubtful, ownTexts, withOtherLetters } from './written.ts'
 
 /** A page that takes longer hangs: its browser is ended. */
 const PLAY_MS = 10_000
-/** Goals that are asked for at once. */
-const GOALS = 200
-/** Success: sums of sixths do not make up one. */
-export const SUCCESS = 1 - 1e-6
-/** Most steps of an oracle from any state. */
-const MOST_ORACLE_STEPS = 60
 
-/** What runs before a page's own scripts, in this order; in its workers. */
+/** Scripts that run before a page's own, in this order, also in its workers. */
 const PAGE_SCRIPTS = [
   ...[
     'clock',
@@ -62,35 +57,36 @@ const WORKER_SCRIPTS = ['clock', 'machine', 'waiting', 'worker']
 
 export type WebOptions = {
   readonly site: Site
-  /** A path or a name on the PATH; null: the first that is there. */
+  /** A path or a name on the PATH. null: the first browser that is found. */
   readonly browser: string | null
   /** Pages that are open at once. */
   readonly pages: number
-  /** In what form actions are written; default commands. */
+  /** Form of actions. Default: commands. */
   readonly grammar?: Grammar
-  /** Pixels of a picture for one of a page; default 1. */
+  /** Pixels of a picture for one pixel of a page. Default: 1. */
   readonly scale?: number
   readonly deadlineMs?: number
   /**
-   * Characters of what pages showed that are remembered by task and actions: rollouts of a group begin alike, and pages are
-   * deterministic. Default 0: each is played anew, as checks and measurements need it.
+   * Most characters of page contents that are remembered by task and actions. Rollouts of a group begin
+   * alike, and pages are deterministic. Default: 0. Then each is played anew, as checks and measurements need
+   * it.
    */
   readonly remembered?: number
 }
 
-/** Actions that bring a page from its start to a state, and what was read there. */
+/** Actions that bring a page from its start to a state, and the page's content there. */
 type State = {
   readonly task: Task
   readonly maxSteps: number
   readonly actions: readonly Step[]
-  /** What the task and the page at its start tell. */
+  /** The text of the task and of the page at its start. */
   readonly given: string
   /** Names and texts of the goal that actions have used. */
   readonly used: ReadonlySet<string>
   readonly reading: Reading
   readonly steps: number
   readonly turn: Turn
-  /** What the page shows is held by this object. */
+  /** Identifies the state that a page shows. */
   readonly holder: object
 }
 
@@ -102,16 +98,19 @@ export interface WebEnvironment extends Environment {
   reset(task: Task, options: { readonly seed: Seed; readonly maxSteps: number }): Promise<WebEpisode>
   rewrite(request: RewriteRequest): Promise<Rewrite>
   validate(task: Task): Promise<Validation>
-  /** Steps that the oracle takes to success after some actions; null where it does not succeed. */
+  /**
+   * Resolves to the number of the oracle's steps to success after some actions. Resolves to null if it does
+   * not succeed.
+   */
   remaining(task: Task, actions: readonly string[]): Promise<number | null>
   progress(task: Task, actions: readonly string[]): Promise<Float32Array | null>
   /** Some tasks of each page, by its name. */
   samples(seeds: number): Promise<ReadonlyMap<string, readonly Task[]>>
-  /** What the page's oracle says at a turn; no agent sees it. */
+  /** Returns the advice of the page's oracle at a turn. No agent sees it. */
   advice(turn: Turn): string | null
   /** Gives the oracle's advice, else a random action. */
   readonly expert: Expert
-  /** What an episode shows now. */
+  /** Resolves to a picture of the episode's current page. */
   picture(episode: Episode): Promise<Picture>
   words(): readonly string[] | undefined
   runtime(): Promise<string>
@@ -119,6 +118,12 @@ export interface WebEnvironment extends Environment {
   close(): Promise<void>
 }
 
+/**
+ * Returns the environment of pages in a browser.
+ *
+ * @throws RlError `web.no-browser`
+ * @example const environment = webEnvironment({ site, browser: null, pages: 2 })
+ */
 export function webEnvironment({
   site,
   browser,
@@ -139,92 +144,20 @@ export function webEnvironment({
     serve: site.serve,
     scale,
   })
-  /** What the oracle says, by the turn that it is said of: no agent sees it. */
+  /** Advice of the oracle by turn. No agent sees it. */
   const advised = new WeakMap<Turn, string>()
   const states = new WeakMap<Episode, State>()
-  /** What a text says behind some steps. */
+  /** Returns the step that a text means after some steps. */
   function stepAfter({ goal }: Task, before: readonly Step[], text: string): ReturnType<typeof readStep> {
     const step = readStep(text)
     const refused = !('problem' in step) && bringsMarkup(before, step, goal)
     return refused ? { problem: 'markup can be typed only where the task has some' } : step
   }
 
-  const shown = createMemo<Reading>(remembered, sizeOf)
-  const remainders = createMemo<number | null>(remembered, () => 8)
-  const keyOf = ({ recipe }: Task, actions: readonly Step[]) => JSON.stringify([recipe, actions])
-
-  /** What a page shows after some actions. @param from as for `play` */
-  const look = (
-    task: Task,
-    actions: readonly Step[],
-    given: string,
-    from: Parameters<typeof play>[2],
-    holder: object,
-  ): Promise<Reading> =>
-    shown.of(keyOf(task, actions), async () => {
-      const own = ownTexts(actions, given)
-      const ask = { oracle: true, sinks: own.length > 0 }
-      const { sinks, ...reading } = readReading(await play(task, actions, from, ask, holder))
-      if (!sinks || !isDoubtful(sinks, own)) return reading
-      const others = await sinksOf(task, withOtherLetters(actions, own))
-      const became = becomes(sinks, others, own)
-      return became === null
-        ? reading
-        : { ...reading, refused: `what was written would become ${became} of the page` }
-    })
-
-  async function sinksOf(task: Task, actions: readonly Step[]): Promise<Sinks> {
-    const none = { programs: [], elements: [], full: false }
-    try {
-      return readReading(await play(task, actions, null, { sinks: true }, null)).sinks ?? none
-    } catch (error) {
-      if (error instanceof RlError && error.code === 'web.page') return none
-      throw error
-    }
-  }
-
-  /** Sees to it that an address is loaded; nothing stands on the page then. */
-  async function bring(slot: Slot, path: string, fresh: boolean): Promise<void> {
-    slot.holder = null
-    if (!fresh && slot.path === path) return
-    slot.path = null
-    await slot.page.load(path, deadlineMs)
-    slot.path = path
-  }
-
-  /** Lends a page. That browsers go on ending is no fault of the task that waits for one. */
-  async function lent<T>(wish: Wish, job: (slot: Slot) => Promise<T>): Promise<T> {
-    try {
-      return await pool.run(wish, job)
-    } catch (cause) {
-      if (!(cause instanceof RlError && cause.code === 'web.gone')) throw cause
-      throw new RlError(cause.message, { code: 'rollout.infra', cause })
-    }
-  }
-
-  /** Brings a page to the state after some actions, and asks it. @param from the state that a page may still stand on */
-  function play(
-    task: Task,
-    actions: readonly Step[],
-    from: { readonly holder: object; readonly done: number } | null,
-    ask: Readonly<Record<string, unknown>>,
-    holder: object | null,
-    then?: (page: Page) => Promise<unknown>,
-  ): Promise<unknown> {
-    const { path, fresh, request } = site.start(task.recipe)
-    return lent({ path, holder: from?.holder ?? null }, async (slot) => {
-      const goesOn = from !== null && slot.holder === from.holder
-      if (!goesOn) await bring(slot, path, fresh)
-      slot.holder = null
-      const told = goesOn
-        ? await perform(slot.page, null, actions.slice(from.done), ask, deadlineMs)
-        : await perform(slot.page, request, actions, ask, deadlineMs)
-      slot.holder = holder
-      // A program that a text became may have changed the page for the episodes behind.
-      if (hasPrograms(told)) slot.path = null
-      return then ? then(slot.page) : told
-    })
-  }
+  const player = createPlayer(pool, site.start, deadlineMs)
+  const asked = askPages(player, site.start, deadlineMs)
+  const shown = createShown(player, remembered)
+  const oracle = createOracle({ play: player.play, shown, stepAfter, remembered })
 
   function episode(state: State): WebEpisode {
     const { task, turn, steps, reading } = state
@@ -239,14 +172,14 @@ export function webEnvironment({
         const actions = [...state.actions, done]
         const holder = {}
         const from = { holder: state.holder, done: state.actions.length }
-        const next = await look(task, actions, state.given, from, holder)
+        const next = await shown.look(task, actions, state.given, from, holder)
         if (next.refused !== undefined)
           return episode(stateAfter(state, { ...reading, problem: next.refused }, false))
         const used = usedAfter(state, text)
         return episode(stateAfter({ ...state, actions, used, holder }, next, done.ends))
       },
       // Told at any time: an episode whose page no longer fits into the model's context has not solved it.
-      outcome: () => (reading.done && reading.reward >= SUCCESS ? 1 : 0),
+      outcome: () => (isSolved(reading) ? 1 : 0),
     }
     states.set(value, state)
     return value
@@ -264,99 +197,19 @@ export function webEnvironment({
   }
 
   /**
-   * @param before with what was done since it was read
+   * @param before last state, with the actions since its page was read
    * @param ends whether the agent says that it is over
    */
   function stateAfter(before: State, reading: Reading, ends: boolean): State {
     const steps = before.steps + 1
-    const { done, reward } = reading
-    const solved = done && reward >= SUCCESS
-    const ended: EpisodeEnd | null = solved
+    const ended: EpisodeEnd | null = isSolved(reading)
       ? 'goal'
-      : done || ends
+      : reading.done || ends
         ? 'gave-up'
         : steps >= before.maxSteps
           ? 'step-limit'
           : null
     return { ...before, reading, steps, turn: turnOf(before, reading, ended, before.reading) }
-  }
-
-  const asked: Asked = {
-    async goals(recipes) {
-      const goals: string[] = new Array(recipes.length)
-      const starts = recipes.map((recipe) => site.start(recipe))
-      const byPath = new Map<string, number[]>()
-      for (const [i, { path, fresh }] of starts.entries()) {
-        // Those that are loaded anew each time are asked for one by one.
-        const key = fresh ? `${path}#${i}` : path
-        byPath.set(key, [...(byPath.get(key) ?? []), i])
-      }
-      const groups = [...byPath.values()].flatMap((all) =>
-        Array.from({ length: Math.ceil(all.length / GOALS) }, (_, k) =>
-          all.slice(k * GOALS, (k + 1) * GOALS),
-        ),
-      )
-      await Promise.all(
-        groups.map(async (group) => {
-          const { path, fresh } = starts[group[0]]
-          const asked = group.map((i) => starts[i].request)
-          const told = await lent({ path, holder: null }, async (slot) => {
-            await bring(slot, path, fresh)
-            return readGoals(await slot.page.call('goals', asked, deadlineMs))
-          })
-          for (const [k, i] of group.entries()) goals[i] = told[k]
-        }),
-      )
-      return goals
-    },
-    call: (path, name, argument) =>
-      lent({ path, holder: null }, async (slot) => {
-        await bring(slot, path, false)
-        return slot.page.call(name, argument, deadlineMs)
-      }),
-  }
-
-  /** What the steps of an episode are, without those that were refused. */
-  async function stepsOf(task: Task, actions: readonly string[]): Promise<Step[]> {
-    const steps: Step[] = []
-    let given: string | null = null
-    for (const action of actions) {
-      const step = stepAfter(task, steps, action)
-      if ('problem' in step) continue
-      const all = [...steps, step]
-      if (ownTexts(all, '').length > 0) {
-        given ??= givenBy(task, await look(task, [], '', null, {}))
-        if (ownTexts(all, given).length > 0) {
-          const { refused } = await look(task, all, given, null, {})
-          if (refused !== undefined) continue
-        }
-      }
-      steps.push(step)
-    }
-    return steps
-  }
-
-  async function remaining(task: Task, actions: readonly string[]): Promise<number | null> {
-    const steps = await stepsOf(task, actions)
-    return remainders.of(keyOf(task, steps), async () => {
-      const reading = shown.known(keyOf(task, steps))
-      if (reading?.done) return reading.reward >= SUCCESS ? 0 : null
-      return readLeft(await play(task, steps, null, { finish: MOST_ORACLE_STEPS }, null))
-    })
-  }
-
-  /** Remaining steps before each action and after the last. An oracle without memory comes from its own step to where it would have been. */
-  async function remainingAll(task: Task, actions: readonly string[]): Promise<(number | null)[]> {
-    const left = [await remaining(task, actions)]
-    for (let done = actions.length - 1; done >= 0; done--) {
-      const before = actions.slice(0, done)
-      const known = shown.known(keyOf(task, await stepsOf(task, before)))
-      const isAdvised = known?.advice === actions[done]
-      const [after] = left
-      const more = isAdvised && after !== null && after < MOST_ORACLE_STEPS
-      left.unshift(more ? after + 1 : await remaining(task, before))
-    }
-    return left
   }
 
   const lists = new Map<string, Promise<readonly Task[]>>()
@@ -376,8 +229,8 @@ export function webEnvironment({
     advice: (turn) => advised.get(turn) ?? null,
     async reset(task, { maxSteps }) {
       const holder = {}
-      const reading = await look(task, [], '', null, holder)
-      const ended: EpisodeEnd | null = reading.done ? (reading.reward >= SUCCESS ? 'goal' : 'gave-up') : null
+      const reading = await shown.look(task, [], '', null, holder)
+      const ended: EpisodeEnd | null = reading.done ? (isSolved(reading) ? 'goal' : 'gave-up') : null
       return episode({
         task,
         maxSteps,
@@ -390,23 +243,14 @@ export function webEnvironment({
         holder,
       })
     },
-    rewrite: (request) => rewriteTask({ site, asked, remaining, request }),
+    rewrite: (request) => rewriteTask({ site, asked, remaining: oracle.remaining, request }),
     async validate(task) {
-      const left = await remaining(task, [])
+      const left = await oracle.remaining(task, [])
       if (left === null) return { ok: false, reason: 'the oracle does not solve it' }
       return left === 0 ? { ok: false, reason: 'it is solved at the start' } : { ok: true }
     },
-    remaining,
-    async progress(task, actions) {
-      const left = await remainingAll(task, actions)
-      if (left[0] === null) return null
-      // From where the oracle does not succeed nothing is left to gain, and what led there has lost a step.
-      return Float32Array.from(actions, (_, i) => {
-        const [before, after] = [left[i], left[i + 1]]
-        if (before === null) return 0
-        return after === null ? -1 : before - after
-      })
-    },
+    remaining: oracle.remaining,
+    progress: oracle.progress,
     expert: {
       advise(turn) {
         const advice = advised.get(turn)
@@ -420,7 +264,7 @@ export function webEnvironment({
       if (!state) throw new RlError('the episode is of another environment', { code: 'web.open' })
       const { task, actions, holder } = state
       const from = { holder, done: actions.length }
-      const bytes = await play(task, actions, from, {}, holder, (page) =>
+      const bytes = await player.play(task, actions, from, {}, holder, (page) =>
         page.picture(site.screen, deadlineMs),
       )
       const size = pngSize(bytes as Buffer)
@@ -435,22 +279,12 @@ export function webEnvironment({
   }
 }
 
-/** What was told and is done: a text for the wrong element, or another text than the one told, does not count. */
+/**
+ * Returns the used names and texts after a command. A text for the wrong element, or a text that the goal
+ * does not tell, does not count.
+ */
 function usedAfter({ task, used, reading }: State, command: string): ReadonlySet<string> {
   const parts = partsOf(command)
   const named = new Set(namedIn(task.goal, reading.commands))
   return parts.every((part) => named.has(part)) ? new Set([...used, ...parts]) : used
 }
-
-/** What the task says and what its page shows at the start. */
-const givenBy = ({ goal }: Task, { lines }: Reading): string => [goal, ...lines.map(lineText)].join('\n')
-
-const hasPrograms = (told: unknown): boolean => {
-  const { sinks } = (told ?? {}) as { readonly sinks?: { readonly programs?: readonly unknown[] } }
-  return (sinks?.programs?.length ?? 0) > 0
-}
-
-/** Characters of what a page showed. */
-const sizeOf = ({ lines, commands }: Reading): number =>
-  lines.reduce((sum, [, , name, value]) => sum + name.length + value.length + 40, 0) +
-  commands.reduce((sum, command) => sum + command.length, 0)

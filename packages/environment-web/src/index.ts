@@ -1,3 +1,3 @@
-/** `import { setting } from '@rlanything/environment-web'`: web pages in a real browser, as a setting. */
+/** Web pages in a real browser, as a setting: `import { setting } from '@rlanything/environment-web'`. */
 export { type WebEnvironment, webEnvironment } from './environment.ts'
 export { setting } from './setting.ts'

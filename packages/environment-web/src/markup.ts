@@ -1,6 +1,6 @@
 /**
- * Markup that an agent types. Some pages write what was typed into themselves as it is: a button or a script of the agent's own could
- * give it any reward.
+ * Detects markup that an agent types. Some pages write typed text into themselves unchanged. A button or a
+ * script of the agent's own could then give it any reward.
  */
 import { type ScreenAction, withShift } from '@rlanything/environment-desktop/screen'
 import type { Command } from './command.ts'
@@ -15,7 +15,7 @@ export function bringsMarkup(before: readonly Step[], step: Step, goal: string):
   return MARKUP.test(writtenBy([...before, step]))
 }
 
-/** What they write into fields, where each letter may be an action of its own. */
+/** Returns the text that the steps write into fields. Each letter may be an action of its own. */
 function writtenBy(steps: readonly Step[]): string {
   let shift = false
   return steps

@@ -1,15 +1,18 @@
-/** Answers that are kept by what was asked, the oldest forgotten first; of a question that is asked while it is open one answer serves all. */
+/**
+ * Answers kept by question. The oldest is forgotten first. If a question is asked while it is open, one
+ * answer serves all.
+ */
 
 export type Memo<T> = {
-  /** The answer that is kept, or what `make` gives. A failure is not kept. */
+  /** Resolves to the kept answer, or to a new one of `make`. A failure is not kept. */
   readonly of: (key: string, make: () => Promise<T>) => Promise<T>
-  /** The answer where it is kept. */
+  /** Returns the answer if it is kept. */
   readonly known: (key: string) => T | undefined
 }
 
 /**
  * @param most size of all answers together; with 0 none is kept
- * @param sizeOf of an answer, e.g. in characters
+ * @param sizeOf size of an answer, e.g. in characters
  */
 export function createMemo<T>(most: number, sizeOf: (answer: T) => number): Memo<T> {
   const kept = new Map<string, { readonly answer: T; readonly size: number }>()

@@ -1,6 +1,9 @@
-/** What of a page the task speaks of: found here by its words, so that a small model need not search for it among all that is there. */
+/**
+ * Finds the parts of a page that the task names. So a small model need not search for them among all
+ * elements.
+ */
 
-/** The name and what stands behind it. */
+/** Returns the name and the argument of a command. */
 export function partsOf(command: string): string[] {
   const [, name, argument] = /^\S+ \d+ "([^"]*)"(?: ([\s\S]*))?$/.exec(command) ?? []
   return [name ?? '', argument ?? ''].filter((part) => part !== '')
@@ -9,8 +12,8 @@ export function partsOf(command: string): string[] {
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
 /**
- * Names of elements, options and texts of the admissible commands that the goal tells, in the goal's order. A name counts by its rarest
- * word: `add` in `add tea` says nothing where every name has it.
+ * Returns names of elements, options and texts of the admissible commands that the goal tells, in the goal's
+ * order. A name counts by its rarest word: `add` in `add tea` says nothing if every name has it.
  */
 export function namedIn(goal: string, commands: readonly string[]): string[] {
   const places = new Map<string, number>()

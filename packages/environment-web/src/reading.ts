@@ -1,4 +1,5 @@
 /** What a page gave to read, checked: pages are as hostile as anything that comes from outside. */
+import type { Task } from 'rlanything/environments'
 import { RlError } from 'rlanything/kit'
 import { z } from 'zod'
 
@@ -11,7 +12,7 @@ const line = z.tuple([
   z.string().max(100),
 ])
 
-/** What texts have become on a page: programs, and elements by their names and those of their attributes. */
+/** Effects of texts on a page: programs, and elements by their names and the names of their attributes. */
 const sinks = z.object({
   programs: z.array(z.string()).max(2_000),
   elements: z.array(z.string()).max(50_000),
@@ -33,27 +34,39 @@ const reading = z.object({
 export type Line = z.infer<typeof line>
 export type Sinks = z.infer<typeof sinks>
 export type Reading = z.infer<typeof reading> & {
-  /** Why the last action does not count: what the agent wrote would have become a part of the page. */
+  /** Reason why the last action does not count: the agent's text would have become a part of the page. */
   readonly refused?: string
 }
 
 const left = z.object({ left: z.int().nonnegative().nullable() })
 const goals = z.array(z.string().max(5_000))
 
-/** Error: `web.page`. */
+/** @throws RlError `web.page` */
 function checked<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const [{ path, message }] = parsed.error.issues
-  throw new RlError(`the page failed: what it tells has ${path.join('.')}: ${message}`, { code: 'web.page' })
+  throw new RlError(`the page failed: in its answer, ${path.join('.')}: ${message}`, { code: 'web.page' })
 }
 
 export const readReading = (value: unknown): Reading => checked(reading, value)
 export const readLeft = (value: unknown): number | null => checked(left, value).left
 export const readGoals = (value: unknown): string[] => checked(goals, value)
 
-/** `[5] textbox "name" = anna (focused)`; a text as it is. */
+/** Writes `[5] textbox "name" = anna (focused)`. A text line stays as it is. */
 export function lineText([role, ref, name, value, states]: Line): string {
   if (ref === 0) return name
   return `[${ref}] ${role} "${name}"${value === '' ? '' : ` = ${value}`}${states === '' ? '' : ` (${states})`}`
+}
+
+/** What the task says and what its page shows at the start. */
+export const givenBy = ({ goal }: Task, { lines }: Reading): string =>
+  [goal, ...lines.map(lineText)].join('\n')
+
+/** Rewards are sums, e.g. of sixths, that do not make up exactly 1. */
+const SUCCESS = 1 - 1e-6
+
+/** Returns whether the page says that the task is done with full reward. */
+export function isSolved({ done, reward }: Reading): boolean {
+  return done && reward >= SUCCESS
 }

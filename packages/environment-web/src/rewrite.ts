@@ -1,11 +1,13 @@
-/** Harder and easier tasks, proven by the oracle: it must solve them, in more steps than the parent's, or in fewer. */
+/**
+ * Harder and easier tasks, proven by the oracle. It must solve them, in more or fewer steps than the parent.
+ */
 import { type Rewrite, type RewriteRequest, seedOf, type Task } from 'rlanything/environments'
 import type { Asked, Site } from './site.ts'
 
-/** Proposals that are tried, and how many of those that hold are compared. */
+/** Most proposals that are tried, and most valid ones that are compared. */
 const MOST_TRIED = 16
 const MOST_PROVEN = 3
-/** A harder task may take so many times the parent's steps, and so many more. */
+/** A harder task may take this many times the parent's steps, and this many more. */
 const STRETCH = { factor: 2, steps: 2 }
 
 export async function rewriteTask({
@@ -36,7 +38,8 @@ export async function rewriteTask({
     const steps = await remaining(candidate, [])
     if (steps === null || steps === 0) continue
     const largest = Math.max(before * STRETCH.factor, before + STRETCH.steps)
-    // Of as many steps it may still have more to choose from: whether it is harder is measured by who tries it.
+    // With the same number of steps there may still be more to choose from. Rollouts measure whether it is
+    // harder.
     const fits = direction === 'harder' ? steps >= before && steps <= largest : steps <= before
     if (fits) proven.push({ task: candidate, steps })
   }

@@ -1,4 +1,4 @@
-/** Web pages in a real browser as a setting. What starts one is loaded by who opens it. */
+/** Web pages in a real browser as a setting. `open` loads the code that starts one. */
 import { grammarKey, seeingBy } from '@rlanything/environment-desktop/screen'
 import { defineSetting, generatedCounts } from 'rlanything/environments'
 import type { z } from 'zod'
@@ -14,14 +14,14 @@ const keys = (zod: typeof z) => ({
     .nullable()
     .default(null)
     .describe(
-      'The browser, a path or a name on the PATH; null takes the first of Chromium’s make that is there.',
+      'The browser, a path or a name on the PATH. null: the first browser of Chromium’s make that is found.',
     ),
   pages: zod
     .int()
     .min(1)
     .max(32)
     .default(2)
-    .describe('Pages that are open at once; as many as cores are enough.'),
+    .describe('Number of pages that are open at a time. The number of cores is enough.'),
   grammar: grammarKey(zod),
   scale: zod
     .int()
@@ -29,7 +29,7 @@ const keys = (zod: typeof z) => ({
     .max(8)
     .default(1)
     .describe(
-      'Pixels of a picture for one of the page, which has 500 x 500; MiniWoB++ pages, 160 x 210, want 6.',
+      'Pixels of a picture for one pixel of the page. Pages have 500 x 500. MiniWoB++ pages have 160 x 210 and want 6.',
     ),
 })
 

@@ -1,21 +1,21 @@
-/** Where pages come from, and which tasks they make: our own, or those of a folder. */
+/** Sources of pages, and the tasks that they make: our own, or those of a folder. */
 
 import type { ScreenSize } from '@rlanything/environment-desktop/screen'
 import type { Direction, Seed, Task } from 'rlanything/environments'
 import type { Json } from './browser/cdp.ts'
 import type { Serve } from './browser/page.ts'
 
-/** How an episode of a task begins. */
+/** Start of a task's episode. */
 type Start = {
   /** Address of the page. */
   readonly path: string
-  /** Whether the page is loaded anew for it: what some pages leave behind cannot be cleared otherwise. */
+  /** Loads the page anew for each task, because its leftovers cannot be cleared otherwise. */
   readonly fresh: boolean
-  /** What `__rl.play` gets to begin with. */
+  /** First argument of `__rl.play`. */
   readonly request: Json
 }
 
-/** What a site asks of a browser. */
+/** A site's wishes for a browser. */
 export type Asked = {
   /** The goals of some recipes, in their order. */
   readonly goals: (recipes: readonly Task['recipe'][]) => Promise<readonly string[]>
@@ -23,7 +23,7 @@ export type Asked = {
   readonly call: (path: string, name: string, argument: unknown) => Promise<unknown>
 }
 
-/** A task that may become one, and in what it differs. */
+/** A task that may become the new one, with the fields that differ. */
 export type Variant = Pick<Task, 'id' | 'kind' | 'recipe'>
 
 type Sample = { readonly name: string; readonly variants: readonly Variant[] }
@@ -38,13 +38,13 @@ export type Site = {
   readonly tasks: (split: string, asked: Asked) => Promise<readonly Task[]>
   /** Some tasks of each of its pages. */
   readonly samples: (seeds: number, asked: Asked) => Promise<readonly Sample[]>
-  /** Changed tasks, likely ones first; none of them is proven. */
+  /** Returns changed tasks, likely ones first. None is proven yet. */
   readonly variants: (
     task: Task,
     direction: Direction,
     seed: Seed,
     asked: Asked,
   ) => Promise<readonly Variant[]>
-  /** Words of its texts, for a small model; absent: they are read off episodes. */
+  /** Returns words of its texts, for a small model. If absent, words are taken from episodes. */
   readonly words?: () => readonly string[]
 }

@@ -1,4 +1,4 @@
-/** What an agent does on a page in one step: a command on an element, or places and keys as a person uses them. */
+/** One step of an agent on a page: a command on an element, or places and keys as a person uses them. */
 
 import {
   type Grammar,
@@ -18,14 +18,14 @@ export type Step =
   | { readonly kind: 'command'; readonly command: Command; readonly ends: false }
   | { readonly kind: 'screen'; readonly actions: readonly ScreenAction[]; readonly ends: boolean }
 
-/** Letters, keys and clicks of one step: each takes two messages to the browser. */
+/** Most letters, keys and clicks of one step. Each takes two messages to the browser. */
 const MOST_STROKES = 2_000
 
 export type StepReader = (text: string) => Step | { readonly problem: string }
 
 /**
- * @param screen of the page, in its own pixels
- * @param scale pixels of a picture for one of the page: agents count in those of the picture
+ * @param screen size of the page, in its own pixels
+ * @param scale pixels of a picture for one pixel of the page; agents count in pixels of the picture
  */
 export function stepReader(grammar: Grammar, screen: ScreenSize, scale: number): StepReader {
   const shown = { width: screen.width * scale, height: screen.height * scale }
@@ -56,7 +56,8 @@ function screenStep(actions: readonly ScreenAction[], scale: number): Step {
 }
 
 /**
- * Does steps on a page and asks it. Commands go together in one call; input of a person goes by the browser, between calls.
+ * Does steps on a page and asks it. Commands go together in one call. A person's input goes through the
+ * browser, between calls.
  * @param start begins an episode before them
  */
 export async function perform(
@@ -85,7 +86,7 @@ export async function perform(
     }
     if (begin || commands.length > 0) await play({})
     for (const action of step.actions) {
-      // Some pages begin anew when one clicks on after their end.
+      // Some pages begin anew if one clicks on after their end.
       if (action.type === 'end' || (await page.call('over', null, deadlineMs)) === true) break
       if (action.type === 'wait') await page.call('pass', action.seconds, deadlineMs)
       else await page.input(action, deadlineMs)

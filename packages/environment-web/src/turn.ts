@@ -1,16 +1,16 @@
-/** What an agent reads of a page. */
+/** The turn of a page for an agent. */
 import { type EpisodeEnd, PROBLEM, type Turn } from 'rlanything/environments'
 import { BETWEEN, CHANGED, NAMED } from './compact-view.ts'
 import { namedIn } from './named.ts'
 import { lineText, type Reading } from './reading.ts'
 
-/** Names that the task tells, in one line. */
+/** Most names that the task tells, in one line. */
 const MOST_NAMED = 12
 
 /**
  * @param used names and texts that actions have used
- * @param before what was read before the last action; null at the start
- * @param listed whether actions are commands, which are listed then
+ * @param before content before the last action; null at the start
+ * @param listed whether actions are commands, which are then listed
  */
 export function readTurn(
   reading: Reading,

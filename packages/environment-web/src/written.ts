@@ -1,14 +1,15 @@
 /**
- * What an agent writes of its own never becomes markup or a program of a page, however it is spelled and whatever the page does with it.
- * Nothing is guessed from the text: the same is done once more with other letters, and what texts have become there is compared.
+ * An agent's own text must never become markup or a program of a page, in any spelling and on any page.
+ * Nothing is guessed from the text. The same steps are repeated with other letters, and the effects of both
+ * texts are compared.
  */
 import { withShift } from '@rlanything/environment-desktop/screen'
 import type { Sinks } from './reading.ts'
 import type { Step } from './steps.ts'
 
-/** What has a meaning to no language by itself. */
+/** Characters that have no meaning to any language by themselves. */
 const PLAIN = /^[\p{L}\p{M}\p{N}\s.,:;!?'"()@$€+*/_-]*$/u
-/** Numbers and what joins them: that reaches nothing of a page. */
+/** Numbers and characters that join them. They reach nothing of a page. */
 const ARITHMETIC = /^[\d\s.+\-*/%()]*$/
 
 /** A piece of text that a step writes: all of it, or a letter of many. */
@@ -54,7 +55,7 @@ function rewritten(steps: readonly Step[], piece: (piece: Piece) => string): Ste
 
 const SHIFT = /^shift/
 
-/** Texts in the order of writing; letters that are written one by one make one text. */
+/** Returns texts in the order of writing. Letters that are written one by one make one text. */
 function textsOf(steps: readonly Step[]): string[] {
   const texts: string[] = []
   let isOpen = false
@@ -67,7 +68,7 @@ function textsOf(steps: readonly Step[]): string[] {
   return texts
 }
 
-/** Whether a text stands among others as it is, from word to word. */
+/** Whether a text is part of another one as it is, from word to word. */
 function isGiven(text: string, given: string): boolean {
   const wanted = text.trim()
   if (wanted === '') return true
@@ -82,7 +83,10 @@ export function ownTexts(steps: readonly Step[], given: string): readonly string
   return textsOf(steps).filter((text) => !isGiven(text, given))
 }
 
-/** The same steps with other letters in what is the agent's own; figures stay figures, and what divides words stays. */
+/**
+ * Returns the same steps with other letters in the agent's own texts. Figures and characters between words
+ * stay.
+ */
 export function withOtherLetters(steps: readonly Step[], own: readonly string[]): Step[] {
   const left = textsOf(steps)
   let [at, isOpen] = [-1, false]
@@ -97,13 +101,16 @@ export function withOtherLetters(steps: readonly Step[], own: readonly string[])
 const programsOf = ({ programs }: Sinks) => programs.filter((program) => !ARITHMETIC.test(program))
 const isMarked = (own: readonly string[]) => own.some((text) => !PLAIN.test(text))
 
-/** Whether what texts have become may come from what was written. */
+/** Whether the effects of texts on the page may come from the agent's own text. */
 export function isDoubtful(sinks: Sinks, own: readonly string[]): boolean {
   if (own.length === 0) return false
   return sinks.full || programsOf(sinks).length > 0 || (isMarked(own) && sinks.elements.length > 0)
 }
 
-/** What the agent's own texts have become, by what others of their form became; null: nothing. */
+/**
+ * Returns what the agent's own texts have become, compared with other texts of their form. Returns null if
+ * nothing.
+ */
 export function becomes(sinks: Sinks, others: Sinks, own: readonly string[]): 'a program' | 'markup' | null {
   const known = new Set(others.programs)
   if (programsOf(sinks).some((program) => !known.has(program))) return 'a program'

@@ -1,4 +1,4 @@
-/** How fast deciders and projections take events that are decoded already: what replay costs beside reading the log. */
+/** Speed of deciders and projections on decoded events: the cost of replay beside reading the log. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** The events that the benchmarks send: each with its own natural key, as real ones have. */
+/** The events that the benchmarks send. Each has its own natural key, as real ones have. */
 
 import type { NewEvent } from '../../../src/events/catalogue.ts'
 import { float32Column, int32Column } from '../../../src/events/columns.ts'

@@ -1,4 +1,4 @@
-/** What the head keeps in memory of requests that it answered. */
+/** Memory of the head for answered requests. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { HeadCore } from '../../../src/actors/head/head-core.ts'

@@ -1,4 +1,7 @@
-/** How long a killed run of many events takes until it decides again, what its processes hold, and how late the head's loop is. */
+/**
+ * Time until a killed run of many events decides again, memory of its processes, and lateness of the head's
+ * event loop.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +18,10 @@ import { report } from '../report.ts'
 
 const EVENTS_AN_ITERATION = 4_600
 const GOAL_S: Readonly<Record<string, string>> = { '1m': '< 5', '5m': '< 15' }
-/** How long the run is watched after it came back: the head tells of its last whole 20 seconds, and its start is not meant. */
+/**
+ * How long the run is watched after it came back. The head reports on its last whole 20 seconds, and its
+ * start must not count.
+ */
 const WATCHED_MS = 41_000
 /** Events after the first decision that show that every role is back: an iteration is 4,600. */
 const GOES_ON_EVENTS = 5_000
@@ -85,14 +91,14 @@ export async function benchRestart(events: number): Promise<void> {
 
 type Started = {
   readonly head: ChildProcess
-  /** Until the first decision. */
+  /** Seconds until the first decision. */
   readonly seconds: number
   readonly position: number
   readonly samples: () => readonly Sample[]
   readonly stopWatching: () => void
 }
 
-/** Starts the head and all roles; resolves at the first decision. */
+/** Starts the head and all roles. Resolves at the first decision. */
 async function restart(folder: RunFolder, root: string): Promise<Started> {
   const before = positionOf(folder)
   const start = performance.now()

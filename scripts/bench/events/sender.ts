@@ -1,4 +1,7 @@
-/** One actor process of the benchmark: says when it is ready, sends on the word `go`, tells how long it took. */
+/**
+ * One actor process of the benchmark: tells when it is ready, sends on the word `go`, and tells how long it
+ * took.
+ */
 import { createInterface } from 'node:readline'
 import { addressFromEnvironment } from '../../../src/broker/connection.ts'
 import { connectLog } from '../../../src/events/log-client.ts'

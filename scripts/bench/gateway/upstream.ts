@@ -1,4 +1,7 @@
-/** A model for the bench of the gateway: answers after as long as the request says, with 64 tokens, their ids and log-probs. */
+/**
+ * A model for the bench of the gateway. It answers after the time in the request, with 64 tokens, their ids
+ * and log-probs.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

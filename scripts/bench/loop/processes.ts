@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 export type Sample = {
   readonly timeMs: number
-  /** Resident memory of all processes together, in bytes; shared pages count once a process. */
+  /** Resident memory of all processes together, in bytes. Shared pages count once a process. */
   readonly rss: number
-  /** The same by role; of several processes of a role the largest. */
+  /** Resident memory by role. If a role has several processes, the largest counts. */
   readonly rssOf: Readonly<Record<string, number>>
-  /** Processor seconds so far, by role; `nats-server` and `head` among them. */
+  /** Processor seconds so far, by role. `nats-server` and `head` are among them. */
   readonly cpu: Readonly<Record<string, number>>
 }
 
@@ -62,7 +62,7 @@ function family(root: number): Process[] {
 function processOf(pid: number): Process[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name in brackets may hold blanks; fields count from behind it: state is the first.
+    // The name in brackets may hold blanks. Fields are counted after it: state is the first.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return [
       {

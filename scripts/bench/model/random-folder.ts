@@ -1,4 +1,4 @@
-/** Model folders of a released model's exact shape with random weights, for what needs no meaning. */
+/** Model folders of a released model's exact shape with random weights, for measurements without meaning. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,8 +37,8 @@ export type Shape = keyof typeof SHAPES
 const POOL = 1 << 20
 
 /**
- * Writes bf16 weights that are normal with deviation 1 / sqrt(inputs), norms of 1, and the released tokenizer where a package
- * brings it, else a byte-level one without merges.
+ * Writes bf16 weights that are normal with deviation 1 / sqrt(inputs), and norms of 1. The tokenizer is the
+ * released one if a package brings it, else a byte-level one without merges.
  */
 export async function writeRandomFolder(folder: string, shape: Shape): Promise<ModelConfig> {
   mkdirSync(folder, { recursive: true })

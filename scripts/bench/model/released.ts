@@ -1,7 +1,7 @@
 /**
- * Models of real size through the port, in a process of their own, beside PyTorch by turns: opening, decoding of 32 sequences,
- * prefill of 32 x 128 tokens and an update of an adapter of rank 16 on 512 tokens. On the processor ratios are of its time,
- * one thread each; on a graphics processor rates are by the clock.
+ * Models of real size through the port, in a process of their own, alternating with PyTorch: opening,
+ * decoding of 32 sequences, prefill of 32 x 128 tokens and an update of an adapter of rank 16 on 512 tokens.
+ * On the processor ratios are of its time, one thread each. On a graphics processor rates are by the clock.
  *
  *   released.ts qwen05 | qwen3_06 | smollm2 | qwen05_gpu
  */
@@ -136,7 +136,7 @@ async function smollm2(): Promise<void> {
   row('smollm2_train_tok_s', perSecond(lora.ours), 'tokens/s', null, ROUNDS, note)
 }
 
-/** What the adapter calls itself; null, with a line that says why, where there is none that is no software. */
+/** Returns the adapter's own name. If there is only a software adapter, prints why and returns null. */
 async function graphicsProcessor(): Promise<string | null> {
   try {
     const { name } = await prepareWebgpu(false)
@@ -148,7 +148,7 @@ async function graphicsProcessor(): Promise<string | null> {
   }
 }
 
-/** Ours computes in float32 there; PyTorch is asked in both, since bfloat16 is what people use. */
+/** Our backend computes in float32 there. PyTorch is measured in both, since people use bfloat16. */
 const DTYPES = ['float32', 'bfloat16'] as const
 
 async function qwen05Gpu(): Promise<void> {

@@ -1,4 +1,4 @@
-/** PyTorch as a peer of the same run: a process of its own that answers a JSON line for each that it is sent. */
+/** PyTorch as a peer of the same run: a process of its own that answers each JSON line with one. */
 import { spawn, spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { ModelConfig } from '../../../src/models/local/config.ts'
@@ -6,7 +6,7 @@ import type { ModelConfig } from '../../../src/models/local/config.ts'
 export type Timing = { readonly seconds: number; readonly cpu: number; readonly tokens: number }
 
 export type Torch = {
-  /** What computes, as PyTorch calls it. */
+  /** Device that computes, in PyTorch's words. */
   readonly device: string
   /** A timing for each piece of work. */
   readonly run: (work: object) => Promise<Timing>
@@ -17,11 +17,11 @@ export type TorchOptions = {
   readonly threads: number
   /** Rank of an adapter on all linear layers, which alone is trained. */
   readonly lora?: number
-  /** By torch.compile. */
+  /** Compiles with torch.compile. */
   readonly compile?: boolean
-  /** The processor where absent. */
+  /** Default: the processor. */
   readonly device?: 'cpu' | 'cuda'
-  /** float32 where absent. */
+  /** Default: float32. */
   readonly dtype?: 'float32' | 'bfloat16'
 }
 
@@ -32,7 +32,10 @@ export function pythonHas(module: string, condition = 'True'): boolean {
   return spawnSync(python, ['-c', `import sys, ${module}; sys.exit(not (${condition}))`]).status === 0
 }
 
-/** Null, with a line on standard error, where the Python that BENCH_PYTHON names (`python3` otherwise) has no torch. Its threads wait passively: idle ones cost nothing. */
+/**
+ * Opens PyTorch in the Python that BENCH_PYTHON names (default `python3`). If it has no torch, prints a line
+ * on standard error and returns null. Its threads wait passively: idle threads cost nothing.
+ */
 export async function openTorch(config: ModelConfig, options: TorchOptions): Promise<Torch | null> {
   if (!pythonHas('torch')) {
     process.stderr.write(`${python} has no torch: no ratios (BENCH_PYTHON names a Python)\n`)

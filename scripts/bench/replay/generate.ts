@@ -1,7 +1,7 @@
 /** A log of any length that the deciders themselves decided: the simulated learner answers in the order of the asking. */
 import { uuidv7 } from 'uuidv7'
-import { type Job, type Output, startDecider } from '../../../src/actors/decider/decider.ts'
-import type { Judge, LoadTasks, RewriteTask, Train } from '../../../src/actors/decider/jobs.ts'
+import { type Output, startDecider } from '../../../src/actors/decider/decider.ts'
+import type { Job, JudgeRollouts, LoadTasks, RewriteTask, Train } from '../../../src/actors/decider/jobs.ts'
 import { slotName } from '../../../src/actors/decider/names.ts'
 import { decidersOf } from '../../../src/actors/deciders.ts'
 import {
@@ -13,7 +13,7 @@ import {
   simulatedUpdate,
   simulatedVersions,
 } from '../../../src/actors/simulated/learner.ts'
-import { type Config, configDigest, redact } from '../../../src/config.ts'
+import { type Config, configDigest, loggable } from '../../../src/config.ts'
 import type { Task } from '../../../src/environments/port.ts'
 import { CATALOGUE, type EventData, type LoggedEvent, type NewEvent } from '../../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../../src/events/codec.ts'
@@ -24,7 +24,9 @@ type Waiting = { readonly event: NewEvent; readonly cause: string | null }
 
 const BATCH = 2_000
 
-/** Plays the run of a config into an empty log, to its end or until there are `most` events; returns how many there are. */
+/**
+ * Plays the run of a config into an empty log, to its end or to `most` events. Returns the number of events.
+ */
 export function generateLog(log: EventLog, config: Config, most = Infinity): number {
   const deciders = decidersOf(config).map(startDecider)
   const tasks = new Map<string, Task>()
@@ -48,7 +50,7 @@ export function generateLog(log: EventLog, config: Config, most = Infinity): num
       const job = input as RewriteTask
       return [{ type: 'TaskProposed', data: simulatedRewrite(job, tasks.get(job.parent)!) }]
     }
-    const job = input as Judge
+    const job = input as JudgeRollouts
     const models = versions.at(0, job.rewardModelVersion)
     return job.rollouts.flatMap(({ rollout }) => {
       const trajectory = trajectories.get(rollout)!
@@ -128,7 +130,7 @@ function runStarted(config: Config): NewEvent {
   return {
     type: 'RunStarted',
     data: {
-      config: redact(config),
+      config: loggable(config),
       configDigest: configDigest(config),
       codeVersion: 'bench',
       seed: config.run.seed,

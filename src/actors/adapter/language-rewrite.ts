@@ -39,7 +39,8 @@ export async function openLanguageRewriter(
 ): Promise<LanguageRewriter> {
   const { adaptation, run } = config
   const language = languageOf(setting)
-  const { temperature, maxTokens, low, high } = adaptation
+  const { low, high } = adaptation
+  const { temperature, maxTokens } = adaptation.expert
   const prompts = {
     failure: language.prompts.failure === null ? null : readPrompt(language.prompts.failure),
     rewrite: readPrompt(language.prompts.rewrite),
@@ -51,7 +52,7 @@ export async function openLanguageRewriter(
     'adaptation',
     adaptation,
     config,
-    run.deadlines.rewriteSeconds / questions,
+    run.deadlines.expert.rewriteSeconds / questions,
     callBudgetOf(log, 'adapter', config),
   )
   const fits = async (request: GenerateRequest) => (await model.fits?.(request)) ?? true

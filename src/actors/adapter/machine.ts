@@ -19,7 +19,6 @@ import {
 } from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
 import { askFor, decide, doneBy, fold } from '../decider/fold.ts'
-import type { RewriteTask } from '../decider/jobs.ts'
 import { byText } from '../decider/names.ts'
 
 type AdapterContext = {
@@ -51,7 +50,7 @@ export function adapterDecider(config: Config): Decider {
       const { iteration } = book
       const { slot, task } = group
       return [
-        askFor<RewriteTask>(
+        askFor(
           'rewrite',
           doneBy('TaskProposed', { slot, iteration }),
           {
@@ -64,7 +63,7 @@ export function adapterDecider(config: Config): Decider {
             taken: context.versions.get(slot) ?? [task],
             seed: seedOf(config.run.seed, 'rewrite', iteration, slot),
           },
-          config.run.deadlines.rewriteSeconds,
+          config.run.deadlines.expert.rewriteSeconds,
         ),
       ]
     })
@@ -79,7 +78,7 @@ export function adapterDecider(config: Config): Decider {
           counts.set(text, (counts.get(text) ?? 0) + 1)
     return [...counts]
       .sort(([a, countA], [b, countB]) => countB - countA || byText(a, b))
-      .slice(0, config.adaptation.critiques)
+      .slice(0, config.adaptation.expert.critiques)
       .map(([text, count]) => `${count}x ${text}`)
       .join('\n')
   }

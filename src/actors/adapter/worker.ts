@@ -2,7 +2,6 @@
 import type { Config } from '../../config.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import type { RewriteTask } from '../decider/jobs.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
 import type { Worker } from '../runtime/worker.ts'
 import { openLanguageRewriter } from './language-rewrite.ts'
@@ -16,14 +15,15 @@ export async function adapterWorker(config: Config, opened: OpenSetting, log: Lo
   return {
     shared: new Set(['rewrite']),
     concurrency: 4,
-    async perform(job, { signal }) {
-      const input = job.input as RewriteTask
-      const parent = await tasks.find(input.parent)
-      return [
-        language
-          ? await language.rewrite(parent, input, signal)
-          : await rewriteTask(opened, parent, input, { low, high }),
-      ]
+    jobs: {
+      async rewrite(input, { signal }) {
+        const parent = await tasks.find(input.parent)
+        return [
+          language
+            ? await language.rewrite(parent, input, signal)
+            : await rewriteTask(opened, parent, input, { low, high }),
+        ]
+      },
     },
     ...(language ? { counters: language.counters } : {}),
   }

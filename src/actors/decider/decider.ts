@@ -10,19 +10,7 @@ import { type AnyStateMachine, createActor, type InspectionEvent } from 'xstate'
 import { type Config, loggedConfig } from '../../config.ts'
 import type { EventData, EventType, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
-
-/**
- * Work for the worker half. It is done when the log holds an event with the natural key `done`; a job whose result is
- * missing after a restart is simply handed out again.
- */
-export type Job<Input = unknown> = {
-  readonly kind: string
-  /** Natural key (catalogue.ts) of the event that ends this job, e.g. `PolicyUpdated/3`. */
-  readonly done: string
-  readonly input: Input
-  /** From the config: how long the job may take before it counts as stalled. */
-  readonly deadlineMs: number
-}
+import type { Job } from './jobs.ts'
 
 export type Output =
   | { readonly type: 'event'; readonly event: NewEvent }

@@ -11,6 +11,7 @@ import {
   type NewEvent,
 } from '../../events/catalogue.ts'
 import type { Output } from './decider.ts'
+import type { Job, JobKind, JobOf, Jobs } from './jobs.ts'
 
 /** An action that enters events of one type, or of several that mean the same to it, by changing the context in place. */
 export function fold<Context extends MachineContext, Type extends EventType>(
@@ -66,8 +67,14 @@ export function emitEvent<Type extends EventType>(type: Type, data: EventData<Ty
   return { type: 'event', event: { type, data } as NewEvent }
 }
 
-export function askFor<Input>(kind: string, done: string, input: Input, seconds: number): Output {
-  return { type: 'job', job: { kind, done, input, deadlineMs: Math.round(seconds * 1000) } }
+export function askFor<Kind extends JobKind>(
+  kind: Kind,
+  done: string,
+  input: Jobs[Kind],
+  seconds: number,
+): Output {
+  const job: JobOf<Kind> = { kind, done, input, deadlineMs: Math.round(seconds * 1000) }
+  return { type: 'job', job: job as Job }
 }
 
 /** The natural key that ends a job, written as the event that will bear it. */

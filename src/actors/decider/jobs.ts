@@ -1,7 +1,47 @@
 /** What the deciders ask their workers for. An input names things; the worker reads them from the log. */
 import type { Direction } from '../../environments/port.ts'
+import type { EventData } from '../../events/catalogue.ts'
 import type { Tally } from '../../learning/terms.ts'
 import type { Seed } from '../../random.ts'
+
+/** Every kind of job with its input. Logs and key frames hold kinds and inputs, so both keep their names. */
+export interface Jobs {
+  'load-tasks': LoadTasks
+  'cold-start': ColdStart
+  /** environment: play a rollout, and append TrajectoryCompleted or RolloutFailed. */
+  play: EventData<'RolloutRequested'>
+  judge: JudgeRollouts
+  train: Train
+  rewrite: RewriteTask
+}
+
+export type JobKind = keyof Jobs
+
+/** The kinds by name, for whoever reads a job from bytes. */
+export const JOB_KINDS = [
+  'load-tasks',
+  'cold-start',
+  'play',
+  'judge',
+  'train',
+  'rewrite',
+] as const satisfies readonly JobKind[]
+
+/**
+ * Work for the worker half. It is done when the log holds an event with the natural key `done`. If the result of a job is missing
+ * after a restart, the job is handed out again.
+ */
+export type JobOf<Kind extends JobKind> = {
+  readonly kind: Kind
+  /** Natural key (catalogue.ts) of the event that ends this job, e.g. `PolicyUpdated/3`. */
+  readonly done: string
+  readonly input: Jobs[Kind]
+  /** From the config: how long the job may take before it counts as stalled. */
+  readonly deadlineMs: number
+}
+
+/** A job of any kind: its kind tells the type of its input. */
+export type Job = { [Kind in JobKind]: JobOf<Kind> }[JobKind]
 
 /**
  * environment: append TaskAdded for every task of every split, as one batch, evaluation splits first and each split from
@@ -45,7 +85,7 @@ export type Train = {
 }
 
 /** reward-model: append StepScored for every step of these rollouts, in any order. */
-export type Judge = {
+export type JudgeRollouts = {
   readonly iteration: number
   readonly slot: string
   readonly task: string

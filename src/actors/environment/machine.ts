@@ -15,7 +15,6 @@ import {
 } from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
 import { ask, askFor, decide, doneBy, emitEvent, fold, when } from '../decider/fold.ts'
-import type { LoadTasks } from '../decider/jobs.ts'
 import { rolloutName, slotName } from '../decider/names.ts'
 import { allTasksThere, countTask, evaluationDue, splitsOf, type TaskCounts } from '../decider/task-counts.ts'
 import { type EvaluationTasks, type Measurement, measure, resultOf, startMeasurements } from './evaluation.ts'
@@ -128,7 +127,7 @@ export function environmentDecider(config: Config): Decider {
     },
     actions: {
       askForTasks: decide(() => [
-        askFor<LoadTasks>(
+        askFor(
           'load-tasks',
           doneBy('TaskAdded', { split: 'train', slot: slotName('train', 0) }),
           {
@@ -139,7 +138,7 @@ export function environmentDecider(config: Config): Decider {
             })),
             seed: seedOf(run.seed, 'tasks'),
           },
-          run.deadlines.loadTasksSeconds,
+          run.deadlines.expert.loadTasksSeconds,
         ),
       ]),
       enterTask: fold('TaskAdded', (context: Context, added) => {

@@ -1,6 +1,6 @@
 /** The queue of rollouts, whatever plays them. */
 import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
-import type { Job } from '../decider/decider.ts'
+import type { JobOf } from '../decider/jobs.ts'
 import { redact } from '../runtime/redact.ts'
 import { ROLLOUT_WORK } from '../runtime/work.ts'
 import type { QueueWork } from '../runtime/worker.ts'
@@ -14,7 +14,7 @@ export function rolloutQueue(deadlineMs: number): QueueWork {
   return {
     kind: ROLLOUT_WORK,
     concurrency: ROLLOUTS_AT_A_TIME,
-    jobOf: (event): Job<Request> => ({
+    jobOf: (event): JobOf<'play'> => ({
       kind: 'play',
       done: ROLLOUT_WORK.done(event),
       input: requestOf(event),

@@ -51,7 +51,8 @@ export function planIteration(slots: Slots, iteration: number, config: Config): 
   for (const [slot, { active, candidate, strikes, busy, last }] of slots) {
     const free = busy === null
     if (candidate && free) candidates.push({ slot, task: candidate.task, purpose: 'candidate' })
-    if (!candidate && free && strikes < environment.quarantineAfter) open.push({ slot, task: active, last })
+    if (!candidate && free && strikes < environment.expert.quarantineAfter)
+      open.push({ slot, task: active, last })
   }
   const { tasksPerIteration } = environment
   const count = Math.max(0, tasksPerIteration - (adaptation.candidates === 'within' ? candidates.length : 0))
@@ -90,7 +91,8 @@ export function decisionOn(
 ): Decision {
   if (accuracy.n < config.environment.minGroupSize)
     return { accepted: false, reason: `only ${accuracy.n} of ${asked} rollouts had an outcome` }
-  const { low, high, evidence, confidence, prior } = config.adaptation
+  const { low, high, evidence } = config.adaptation
+  const { confidence, prior } = config.adaptation.expert
   return rulesOf(config).acceptance.decide(
     { direction, accuracy, parentAccuracy, equalsParent: task === parent },
     { low, high, evidence, confidence, prior },

@@ -5,7 +5,6 @@ import { explain, RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { isSettingFault } from '../../user-code.ts'
-import type { LoadTasks } from '../decider/jobs.ts'
 import { actOver } from '../rollout/act-service.ts'
 import { framesRecorded, looksOn, pictureTaker } from '../rollout/frames.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
@@ -56,10 +55,7 @@ export function environmentWorker(config: Config, opened: OpenSetting, log: LogC
   }
 
   return {
-    async perform(job, context) {
-      if (job.kind === 'load-tasks') return loadTasks(environment, job.input as LoadTasks)
-      return play(job.input as Request, context)
-    },
+    jobs: { 'load-tasks': (input) => loadTasks(environment, input), play },
     queues: [rolloutQueue(deadlines.rolloutSeconds * 1000)],
     async close() {
       player.stop()

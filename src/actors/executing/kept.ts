@@ -15,11 +15,11 @@ function storeOf(bus: Bus, run: string): KeyedStore {
 }
 
 /** Made by the head, as all streams are. */
-export async function makeKept(bus: Bus, run: string): Promise<void> {
+export async function makeKeptResults(bus: Bus, run: string): Promise<void> {
   await storeOf(bus, run).ensure()
 }
 
-export function openKept({ bus, run }: LogClient): Kept {
+export function openKeptResults({ bus, run }: LogClient): Kept {
   const store = storeOf(bus, run)
   return {
     async get(key) {

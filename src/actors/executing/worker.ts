@@ -9,19 +9,19 @@ import type { Delivery, WorkResult } from '../../events/bus.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { lateEnd } from '../runtime/late-work.ts'
 import type { AnsweredWork, AnsweringContext, OpenedWorker } from '../runtime/worker.ts'
-import { openKept } from './kept.ts'
+import { openKeptResults } from './kept.ts'
 import { carry, type ExecutorRequest, executorQueue, packAnswer, readRequest, unload } from './requests.ts'
 
 /** Error: `setting.lacks` where hosts of their own can do nothing for the run's setting. */
 export async function openExecutor(config: Config, log: LogClient): Promise<OpenedWorker> {
   const setting = await loadSetting(config.environment)
   const executing = partOf(setting, 'executing', 'the role executor')
-  const opened = await executing.open(config, sectionOf(setting, config), openKept(log))
+  const opened = await executing.open(config, sectionOf(setting, config), openKeptResults(log))
   const { perform, counters, concurrency } = opened
   return {
     note: `executor: ${opened.note}`,
     worker: {
-      perform: (job) => Promise.reject(new TypeError(`an executor does no job '${job.kind}'`)),
+      jobs: {},
       answers: [answeringWork(log.run, concurrency, perform)],
       counters,
       close: () => opened.close(),

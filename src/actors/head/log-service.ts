@@ -2,7 +2,7 @@
  * The head's ear and mouth: takes events, appends them, and publishes only what is durable. Requests that arrive in one
  * turn of the event loop share a transaction.
  */
-import { explain, RlError } from '../../errors.ts'
+import { RlError } from '../../errors.ts'
 import { refusalOf } from '../../events/authority.ts'
 import type { Bus, WorkQueue } from '../../events/bus.ts'
 import { CATALOGUE, type NewEvent } from '../../events/catalogue.ts'
@@ -16,16 +16,6 @@ import {
 import { ROLES } from '../../events/envelope.ts'
 import { readFaultReport } from '../../events/faults.ts'
 import type { Appended, EventLog } from '../../events/log.ts'
-import {
-  type HasReply,
-  type HeadReply,
-  hasRequest,
-  parseRequest,
-  REQUEST_BOUNDS,
-  type ReadReply,
-  type ReadRequest,
-  readRequest,
-} from '../../events/log-protocol.ts'
 import { pack } from '../../events/msgpack.ts'
 import { patiently } from '../../events/patience.ts'
 import { EPOCH_HEADER, subjectsOf } from '../../events/subjects.ts'
@@ -37,7 +27,11 @@ import { isSameFact, openAdmission } from './admission.ts'
 import { openAppender } from './appender.ts'
 import { serveBlobs } from './blob-service.ts'
 import { openDeadLetters } from './dead-letters.ts'
-import { OLDEST_OPEN, openPublisher } from './publisher.ts'
+import { openDiskPause } from './disk-pause.ts'
+import { logAnswers } from './log-answers.ts'
+import { openPublishedCursor } from './published-cursor.ts'
+import { openPublisher } from './publisher.ts'
+import { openRollbackCheck } from './rollback.ts'
 
 /** May refuse an event that is well-formed, e.g. a second decider of a role. Sees every new event in order. */
 export type Admit = (event: CheckedEvent) => RlError | null
@@ -81,7 +75,6 @@ export type LogService = {
   readonly close: () => Promise<void>
 }
 
-const READ_BYTES = 700 * 1024
 /** How often queues are looked after that may be gone. */
 const QUEUES_MS = 2_000
 
@@ -91,12 +84,9 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   const { clock } = platform
   const subjects = subjectsOf(log.run)
   const deadLetters = openDeadLetters(log, clock)
-  /** The first position that this head can write. */
-  const first = log.head().position + 1
-  let pausedSince: number | null = null
-  /** What the log does not know of the pause yet: the disk took not even that. */
-  let untold: NewEvent | null = null
-  let saved = Number(log.meta('published') ?? 0)
+  const rollback = openRollbackCheck(log, epoch)
+  const diskPause = openDiskPause(append, clock)
+  const answers = logAnswers(log, rollback.checkSeen, diskPause.since)
 
   await patiently(ensureQueues, clock)
   const publisher = openPublisher({
@@ -107,19 +97,23 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     epoch,
     report: (event) => appendIfPossible(event),
   })
+  const cursor = openPublishedCursor(log, publisher)
   const admission = openAdmission(log)
   const appender = openAppender({
     open: (body) => openEvent(body, log.run),
     load: log.blobs.inSteps,
     admit: (event, user, group) =>
-      refusalOf(user, event) ?? admit(event) ?? causeRefusal(event) ?? admission.admit(event, user, group),
+      refusalOf(user, event) ??
+      admit(event) ??
+      rollback.refusal(event) ??
+      admission.admit(event, user, group),
     isOther,
     authorOf,
     append: (events) => appendAndNote(events, false),
     deadLetters,
     clock,
     onCommit(failure) {
-      if (failure?.code === 'log.disk-full') pauseRun(failure)
+      if (failure?.code === 'log.disk-full') diskPause.pause(failure)
       publisher.publish()
     },
   })
@@ -132,22 +126,9 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     throw new RlError(`there is no user ${JSON.stringify(user)}`, { code: 'bus.bad-request' })
   }
 
-  /** Who decided by an event that is not here has read another log: one of a head that has lost the run since. */
-  function causeRefusal({ envelope: { type, cause } }: CheckedEvent): RlError | null {
-    if (cause === null || log.positionOf('id', cause) !== null) return null
-    return rolledBack(`the cause of ${type} is not there: ${cause}`)
-  }
-
   function isOther(event: CheckedEvent, position: number): boolean {
     const row = log.row(position)
     return row !== null && !isSameFact(decodeLogged(row.body, position, log.blobs.get), event)
-  }
-
-  function rolledBack(how: string): RlError {
-    return new RlError(`the log of run '${log.run}' was rolled back: ${how}`, {
-      code: 'log.rolled-back',
-      hint: 'throw away what was made of its events and read from position 1',
-    })
   }
 
   /** The queues of all work: only the head makes them. */
@@ -159,13 +140,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
 
   function appendAndNote(events: readonly CheckedEvent[], urgent: boolean): readonly Appended[] {
     if (events.length === 0) return []
-    const confirmed = publisher.confirmed()
-    const meta =
-      confirmed > saved
-        ? { published: String(confirmed), [OLDEST_OPEN]: String(publisher.oldestOpen()) }
-        : undefined
-    const appended = log.append(events, { urgent, meta })
-    if (meta) saved = confirmed
+    const appended = cursor.storeWith((meta) => log.append(events, { urgent, meta }))
     const fresh = events
       .map((event, index) => ({ event, ...appended[index] }))
       .filter(({ duplicate }) => !duplicate)
@@ -175,95 +150,14 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     return appended
   }
 
-  function pauseRun(reason: RlError): void {
-    if (pausedSince !== null) return
-    pausedSince = clock.now()
-    untold = { type: 'RunPaused', data: { reason: explain(reason) } }
-    try {
-      append([untold], { urgent: true })
-      untold = null
-    } catch {
-      // Not even the reserve is left: `log.head` and `rl status` tell the pause, and the log when it goes on.
-    }
-  }
-
-  function resumeRun(): void {
-    try {
-      const resumed: NewEvent = { type: 'RunResumed', data: { reason: 'the disk takes events again' } }
-      append(untold === null ? [resumed] : [untold, resumed])
-      pausedSince = null
-      untold = null
-    } catch {
-      // It still takes nothing; the next tick tries again.
-    }
-  }
-
   function append(
     events: readonly NewEvent[],
     { cause = null, urgent = false }: { cause?: string | null; urgent?: boolean } = {},
   ): readonly Appended[] {
-    const checked = events.map((event) => {
-      const { type, data } = event
-      const id = platform.newId()
-      const envelope = {
-        id,
-        type,
-        v: CATALOGUE[type].v,
-        run: log.run,
-        actor: 'head',
-        time: clock.now(),
-        cause,
-      }
-      const body = encodeEnvelope({ ...envelope, trace: traceparentOf(log.run, id, event), data })
-      return checkWritten(log.check(body))
-    })
+    const checked = events.map((event) => ownEvent(log, event, cause, platform))
     const appended = appendAndNote(checked, urgent)
     publisher.publish()
     return appended
-  }
-
-  function serveRead(body: Uint8Array): Uint8Array {
-    const {
-      from,
-      until,
-      types,
-      limit,
-      seen,
-      epoch: heard,
-    } = parseRequest(readRequest, body, REQUEST_BOUNDS.read)
-    checkSeen(from - 1, seen, heard)
-    const page = log.page({ from, until, types, limit, maxBytes: READ_BYTES })
-    const reply: ReadReply = {
-      events: page.events.map(({ position, body }) => [position, body] as const),
-      next: page.next,
-      hash: log.hashAt(page.next - 1),
-      head: log.head().position,
-    }
-    return pack(reply)
-  }
-
-  /** Who knows more than the log, or something else, has read one that was rolled back since. Errors: `log.rolled-back`. */
-  function checkSeen(known: number, seen: ReadRequest['seen'], heard = epoch): void {
-    const { position } = log.head()
-    const isOthers = heard > 0 && heard < epoch && known >= first
-    const isSame = !seen || (seen.position <= position && log.hashAt(seen.position) === seen.hash)
-    if (known > position || isOthers || !isSame)
-      throw rolledBack(`position ${isSame ? known : seen?.position} is not what the reader saw`)
-  }
-
-  function serveHas(body: Uint8Array): Uint8Array {
-    const { keys } = parseRequest(hasRequest, body, REQUEST_BOUNDS.has)
-    const reply: HasReply = keys.map((key) => log.positionOf('key', key))
-    return pack(reply)
-  }
-
-  function serveHead(): Uint8Array {
-    const reply: HeadReply & { pausedSince: number | null } = {
-      ...log.head(),
-      deadLetters: log.deadLetters(0).total,
-      pausedSince,
-    }
-    return pack(reply)
   }
 
   /** Answers only while the run is this head's. */
@@ -299,7 +193,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   }
 
   function announce(): void {
-    if (pausedSince !== null) resumeRun()
+    diskPause.resume()
     if (!bus.connected()) return
     if (!publisher.isWhole()) void publisher.reconcile()
     bus.publish(
@@ -311,18 +205,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
         time: clock.now(),
       }),
     )
-    keepCursor()
-  }
-
-  function keepCursor(): void {
-    const confirmed = publisher.confirmed()
-    if (confirmed <= saved || pausedSince !== null) return
-    try {
-      log.setMeta('published', String(confirmed))
-      saved = confirmed
-    } catch {
-      // The disk is full: it is kept later, and what is published twice is dropped by its readers.
-    }
+    if (diskPause.since() === null) cursor.keep()
   }
 
   /** On every answer of the log, so that who asks drops what a former head still says. */
@@ -330,9 +213,9 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   const leave = [
     bus.serve(subjects.log('append'), null, appender.serve, spoken),
     bus.serve(subjects.log('append.*'), null, appender.serve, spoken),
-    bus.serve(subjects.log('read'), null, deadLetteringErrors(whileHeld(serveRead)), spoken),
-    bus.serve(subjects.log('has'), null, deadLetteringErrors(whileHeld(serveHas)), spoken),
-    bus.serve(subjects.log('head'), null, serveHead, spoken),
+    bus.serve(subjects.log('read'), null, deadLetteringErrors(whileHeld(answers.read)), spoken),
+    bus.serve(subjects.log('has'), null, deadLetteringErrors(whileHeld(answers.has)), spoken),
+    bus.serve(subjects.log('head'), null, answers.head, spoken),
     serveBlobs(bus, log, deadLetteringErrors, spoken, clock),
     bus.onFault(({ subject, body, error }) => deadLetters.add(subject, body, error)),
     bus.subscribe(subjects.tapOf('fault', '*'), ({ body }) => {
@@ -358,7 +241,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     append,
     openWork: publisher.openWork,
     queueFailures: publisher.queueFailures,
-    pausedSince: () => pausedSince,
+    pausedSince: diskPause.since,
     async close() {
       appender.close()
       deadLetters.write()
@@ -369,4 +252,26 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
       await bus.flush().catch(() => {})
     },
   }
+}
+
+/** Encodes and checks an event of the head itself. */
+function ownEvent(
+  log: EventLog,
+  event: NewEvent,
+  cause: string | null,
+  { clock, newId }: Platform,
+): CheckedEvent {
+  const { type, data } = event
+  const id = newId()
+  const envelope = {
+    id,
+    type,
+    v: CATALOGUE[type].v,
+    run: log.run,
+    actor: 'head',
+    time: clock.now(),
+    cause,
+  }
+  const body = encodeEnvelope({ ...envelope, trace: traceparentOf(log.run, id, event), data })
+  return checkWritten(log.check(body))
 }

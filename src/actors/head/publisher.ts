@@ -12,7 +12,7 @@ import { EPOCH_HEADER, POSITION_HEADER, subjectsOf } from '../../events/subjects
 import { openQueuedWork, type QueuedWork, queueStall } from '../runtime/queued-work.ts'
 import { eventQueue, type WorkKind } from '../runtime/work.ts'
 
-export type Publisher = {
+export type EventPublisher = {
   /** Hears of appended events, in order; they are published by `publish`. */
   readonly note: (event: CheckedEvent, position: number) => void
   /** Publishes all that was noted. */
@@ -58,7 +58,7 @@ const PAGE = 1_000
 /** Name under which the log keeps `oldestOpen`, so that a start reads no more than it must. */
 export const OLDEST_OPEN = 'oldest_open_work'
 
-export function openPublisher({ log, bus, work, clock, epoch, report }: PublisherOptions): Publisher {
+export function openPublisher({ log, bus, work, clock, epoch, report }: PublisherOptions): EventPublisher {
   const subjects = subjectsOf(log.run)
   const kinds = new Map(work.map((kind) => [kind.type as string, kind]))
   const queues = new Map<string, QueuedWork>()

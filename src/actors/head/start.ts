@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { relative } from 'node:path'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
 import { differencesFrom } from '../../config/differences.ts'
-import { type Config, configDigest, loggedConfig, openConfig, redact } from '../../config.ts'
+import { type Config, configDigest, loggable, loggedConfig, openConfig } from '../../config.ts'
 import { loadSetting } from '../../environments/settings.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
@@ -16,7 +16,7 @@ import { hasBegun, startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
 import { loadAllUserParts, loadUserParts } from '../../user-parts.ts'
-import { makeKept } from '../executing/kept.ts'
+import { makeKeptResults } from '../executing/kept.ts'
 import { executorQueue } from '../executing/requests.ts'
 import { executorsOf } from '../executing/worker.ts'
 import { checkFirstTurns } from '../first-turns.ts'
@@ -83,14 +83,14 @@ export async function startHead(options: StartOptions): Promise<number> {
     queues: executors === null ? [] : [executorQueue(run)],
     nats: options.nats === null ? undefined : addressFromEnvironment(options.nats),
     work: [ROLLOUT_WORK],
-    heartbeatMs: config.run.heartbeatSeconds * 1000,
-    minFreeBytes: config.log.keepFreeMegabytes * 1024 * 1024,
+    heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
+    minFreeBytes: config.run.expert.keepFreeMegabytes * 1024 * 1024,
     onBrokerRestart: display.say,
   })
   let children: Children | null = null
   const projections = openLiveProjections({ folder, config, say: display.say })
   try {
-    if (executors !== null) await patiently(() => makeKept(core.bus, run))
+    if (executors !== null) await patiently(() => makeKeptResults(core.bus, run))
     for (const line of elsewhereLines(options, folder, core, executors)) display.say(line)
     if (resumed) for (const line of changeLines(core.log, madeBy)) display.say(line)
     const shown = display.goOn(core.log)
@@ -107,8 +107,9 @@ export async function startHead(options: StartOptions): Promise<number> {
       onExit: ({ spec, reason }) => display.say(`${spec.role} ${reason}; it is started again`),
       onPrinted: openReports(display.say),
       silentMs: ({ role }, pid) => core.watch.silentMs(role === 'executor' ? 'environment' : role, pid),
-      mostSilentMs: Math.max(config.run.deadlines.silenceSeconds, 4 * config.run.heartbeatSeconds) * 1000,
-      mostStartMs: config.run.deadlines.coldStartSeconds * 1000,
+      mostSilentMs:
+        Math.max(config.run.deadlines.expert.silenceSeconds, 4 * config.run.expert.heartbeatSeconds) * 1000,
+      mostStartMs: config.run.deadlines.expert.coldStartSeconds * 1000,
     })
     const view = await subscribe({ bus: core.bus, run, from: shown + 1 }, (event) => {
       display.see(event, event.position >= begun.position)
@@ -125,8 +126,8 @@ export async function startHead(options: StartOptions): Promise<number> {
       note: frames.note,
       decider,
       frames,
-      worker: { perform: async (job) => Promise.reject(new TypeError(`the head does no job '${job.kind}'`)) },
-      heartbeatMs: config.run.heartbeatSeconds * 1000,
+      worker: { jobs: {} },
+      heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
       headGoneMs: Number.POSITIVE_INFINITY,
       waits: (context) => awaitedBy(context as HeadContext, config),
     })
@@ -258,7 +259,7 @@ function firstEvent(config: Config, made: MadeBy, resumed: boolean): NewEvent {
   return {
     type: 'RunStarted',
     data: {
-      config: redact(config),
+      config: loggable(config),
       configDigest: configDigest(config),
       seed: config.run.seed,
       parent: null,

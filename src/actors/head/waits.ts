@@ -14,11 +14,11 @@ export function awaitedBy(context: HeadContext, config: Config): readonly Wait[]
     waits.push({ owner: 'head', waitingFor, from, since: sinceMs, deadline: sinceMs + seconds * 1000 })
   if (context.startedMs === 0 || context.completed === iterations) return waits
   if (!allTasksThere(context.taskCounts, config))
-    add('the tasks', 'environment', context.startedMs, deadlines.loadTasksSeconds)
+    add('the tasks', 'environment', context.startedMs, deadlines.expert.loadTasksSeconds)
   if (context.policyVersion < 0)
-    add('policy version 0', 'policy', context.startedMs, deadlines.coldStartSeconds)
+    add('policy version 0', 'policy', context.startedMs, deadlines.expert.coldStartSeconds)
   else if (context.rewardModelVersion < 0)
-    add('reward model version 0', 'reward-model', context.startedMs, deadlines.coldStartSeconds * 2)
+    add('reward model version 0', 'reward-model', context.startedMs, deadlines.expert.coldStartSeconds * 2)
   for (const [iteration, extras] of context.extras) {
     const book = context.books.get(iteration)
     if (book && !rolloutsOver(book)) {
@@ -46,7 +46,7 @@ export function awaitedBy(context: HeadContext, config: Config): readonly Wait[]
         `${owed} rewritten tasks of iteration ${iteration}`,
         'adapter',
         extras.sinceMs,
-        judging + deadlines.rewriteSeconds * owed,
+        judging + deadlines.expert.rewriteSeconds * owed,
       )
     if (context.policyVersion >= iteration && !evaluationOver(extras))
       add(

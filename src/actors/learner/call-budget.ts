@@ -34,7 +34,7 @@ export function budgetSection(role: Role): (typeof SECTIONS)[keyof typeof SECTIO
 /** Null where the config allows any number of calls. */
 export function callBudgetOf(log: LogClient, role: keyof typeof SECTIONS, config: Config): CallBudget | null {
   const section = SECTIONS[role]
-  const { maxCalls } = config[section]
+  const { maxCalls } = config[section].expert
   const sharers = Object.keys(SECTIONS).filter(
     (other) => SECTIONS[other as keyof typeof SECTIONS] === section,
   )

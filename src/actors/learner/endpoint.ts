@@ -6,8 +6,21 @@ import type { ModelOptions, PromptedModel } from '../../models/provider.ts'
 import { providerOf } from '../../models/registry.ts'
 import type { CallBudget } from './call-budget.ts'
 
-type Section = Omit<ModelOptions, 'section' | 'callMs' | 'budgetMs' | 'permit' | 'readImage' | 'report'> & {
+type Usual = 'model' | 'baseUrl' | 'window' | 'elsewhere'
+type FinePoint =
+  | 'apiKeyEnv'
+  | 'concurrency'
+  | 'windowTokens'
+  | 'extraBody'
+  | 'template'
+  | 'reasoningEffort'
+  | 'sendSeed'
+  | 'promptPrice'
+  | 'completionPrice'
+
+type Section = Pick<ModelOptions, Usual> & {
   readonly provider: string
+  readonly expert: Pick<ModelOptions, FinePoint>
 }
 
 /** Of a deadline, so that an answer (or why there is none) still reaches the one who waits. */
@@ -48,8 +61,9 @@ export async function endpointOf(
 
 /** Of a section what concerns its model: a user's provider is told no more. */
 function optionsOf(section: Omit<Section, 'provider'>) {
-  const { model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice } = section
-  const { window, windowTokens, extraBody, template, reasoningEffort, sendSeed, elsewhere } = section
+  const { model, baseUrl, window, elsewhere } = section
+  const { apiKeyEnv, concurrency, promptPrice, completionPrice, windowTokens } = section.expert
+  const { extraBody, template, reasoningEffort, sendSeed } = section.expert
   return {
     ...{ model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice },
     ...{ window, windowTokens, extraBody, template, reasoningEffort, sendSeed, elsewhere },

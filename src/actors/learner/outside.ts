@@ -22,8 +22,6 @@ import { VERSION_EVENTS } from './version-events.ts'
 /** Each sample with the version that it came from: older than the parent where rollouts may be stale. */
 export type OutsideBatch = Omit<Batch, 'samples'> & {
   readonly samples: readonly (TrainingSample & { readonly policyVersion: number })[]
-  /** Why nothing is learned where there is no sample. */
-  readonly none: string
 }
 
 /** Resolves to nothing where the log holds the version, else to the version that has no weights of its own. */

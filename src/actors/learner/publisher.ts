@@ -37,11 +37,11 @@ export type Publisher = {
  * @throws RlError `config.key` for a key that no header can hold
  */
 export async function startPublisher(config: Config, role: ModelRole, log: LogClient): Promise<Publisher> {
-  const { publish, baseUrl, model, apiKeyEnv } = role === 'policy' ? config.policy : config.rewardModel
+  const { publish, baseUrl, model, expert } = role === 'policy' ? config.policy : config.rewardModel
   const { published, retired } = VERSION_EVENTS[role]
   const routes = weightRoutes(publish)
   const calledBy = routes.calledBy(model)
-  const key = keyIn(apiKeyEnv)
+  const key = keyIn(expert.apiKeyEnv)
   const urls = publish.replicas.length > 0 ? publish.replicas : baseUrl === null ? [] : [baseUrl]
   const servers: readonly AdapterServer[] = urls.map((url) => ({ baseUrl: url, key }))
   const targets = openTargets({
@@ -83,7 +83,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
   async function restore(): Promise<void> {
     for (const { version, name, checkpoint, replicas } of loaded.values()) {
       const place = await sealedFolder(runs.get(version) ?? log.run, checkpoint)
-      await atAll(publish.ackSeconds, async (server, signal) => {
+      await atAll(publish.expert.ackSeconds, async (server, signal) => {
         const had = replicas.some(({ url, state }) => state === 'done' && url === redact(server.baseUrl))
         if (had) await routes.load(server, { name, path: place() }, signal)
       })
@@ -99,7 +99,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     const label = role === 'policy' ? log.run : `${log.run}-${role}`
     const name = `${label}-v${version}-${checkpoint.sha256.slice(0, 8)}`
     const place = await sealedFolder(updated.run, checkpoint)
-    const replicas = await atAll(publish.ackSeconds, async (server, signal) => {
+    const replicas = await atAll(publish.expert.ackSeconds, async (server, signal) => {
       await routes.load(server, { name, path: place() }, signal)
       try {
         await tryAdapter(server, calledBy(name), signal)
@@ -118,7 +118,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     }
     await log.append([{ type: published, data } as NewEvent], { cause: updated.id })
     loaded.set(version, data)
-    const oldest = version - publish.keep + 1
+    const oldest = version - publish.expert.keep + 1
     const kept = standIn(oldest)
     const old = [...loaded.keys()].filter((other) => other < oldest && other !== kept)
     for (const one of old) await retire(one)
@@ -131,7 +131,9 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     loaded.delete(version)
     // What is being brought back would otherwise be there behind its unloading.
     await restoring
-    const replicas = await atAll(publish.ackSeconds, (server, signal) => routes.unload(server, name, signal))
+    const replicas = await atAll(publish.expert.ackSeconds, (server, signal) =>
+      routes.unload(server, name, signal),
+    )
     const timing = { durationMs: Math.round(performance.now() - startedMs) }
     const data: EventData<'PolicyRetired'> = { version, name, replicas, timing }
     await log.append([{ type: retired, data } as NewEvent])
@@ -181,7 +183,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
   }
 
   async function drained(version: number): Promise<void> {
-    const until = performance.now() + publish.drainSeconds * 1000
+    const until = performance.now() + publish.expert.drainSeconds * 1000
     const isUsed = () => [...inUse].some(([asked, calls]) => calls > 0 && standIn(asked) === version)
     while (isUsed() && performance.now() < until && !stopping.signal.aborted)
       await new Promise((go) => setTimeout(go, 50))

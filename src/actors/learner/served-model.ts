@@ -35,9 +35,9 @@ export async function openServedModel(
 ): Promise<ServedModel> {
   const name = role === 'policy' ? 'policy' : 'rewardModel'
   const section = config[name]
-  const { publish, windowTokens } = section
+  const { publish } = section
   // Versions of a model have one tokenizer and one context: what one of them tells holds for all.
-  const shared = { ...section, window: createWindow(windowTokens) }
+  const shared = { ...section, window: createWindow(section.expert.windowTokens) }
   const calls = callBudgetOf(log, role, config)
   const first = await endpointOf(name, shared, config, budgetSeconds, calls, log.getBlob)
   const fits = async (request: GenerateRequest) => (await first.fits?.(request)) ?? true
@@ -77,7 +77,7 @@ export async function openServedModel(
   /** By another server where one is away. */
   async function ask(version: number, requests: readonly GenerateRequest[], signal: AbortSignal) {
     const { targets } = await publisher
-    await targets.settled(version, publish.ackSeconds * 1000)
+    await targets.settled(version, publish.expert.ackSeconds * 1000)
     const limit = deadline(budgetMs, signal)
     try {
       for (;;) {

@@ -2,7 +2,10 @@ import type { Config } from '../../config.ts'
 import type { UpdateOptions } from '../../models/port.ts'
 import type { Seed } from '../../random.ts'
 
-type Training = Config['policy']['training'] | Config['rewardModel']['training']
+type Section = Config['policy']['training'] | Config['rewardModel']['training']
+
+/** The keys of the section and its fine points in one map, as BatchReady tells them. */
+export type Training = Omit<Section, 'expert'> & Section['expert']
 
 /** Where an update stands in its run, and of how many samples it is. */
 export type UpdatePlace = {
@@ -15,10 +18,9 @@ export type UpdatePlace = {
  * The config's section as it holds for one update: the learning rate of its iteration, and no more steps than its samples make.
  * @param iteration 1 to `iterations`
  */
-export function trainingAt<T extends Training>(
-  training: T,
-  { iteration, iterations, samples }: UpdatePlace,
-): T {
+export function trainingAt(section: Section, { iteration, iterations, samples }: UpdatePlace): Training {
+  const { expert, ...usual } = section
+  const training = { ...usual, ...expert }
   const { learningRate, schedule, warmup, updates, minSamples } = training
   const rising = Math.min(1, iteration / (warmup + 1))
   const falling = schedule === 'linear' ? (iterations - iteration + 1) / Math.max(1, iterations - warmup) : 1
@@ -60,8 +62,11 @@ export function updateOptions(training: Training, seed: Seed, temperature = 1): 
 
 /** The temperature at which log-probs of a section's model are logged and learned from. */
 export function logprobTemperature({
-  logprobs,
   temperature,
-}: Pick<Config['policy'] | Config['rewardModel'], 'logprobs' | 'temperature'>): number {
+  expert: { logprobs },
+}: {
+  readonly temperature: number
+  readonly expert: Pick<Config['policy']['expert'], 'logprobs'>
+}): number {
   return logprobs === 'sampling' && temperature > 0 ? temperature : 1
 }

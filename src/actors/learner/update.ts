@@ -2,7 +2,7 @@
 import type { Config } from '../../config.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import type { Compute } from '../../models/local/model.ts'
+import { computeOf } from '../../models/local/model.ts'
 import type { TrainableModel, TrainingSample } from '../../models/port.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
@@ -10,7 +10,7 @@ import { adoptFolder, type ModelRole, saveCheckpoint, updatedEvents, updateFigur
 import { fittingSamples } from './fitting-samples.ts'
 import { withReference } from './kl-reference.ts'
 import type { ResidentModel } from './resident-model.ts'
-import { trainingAt, updateOptions } from './update-options.ts'
+import { logprobTemperature, trainingAt, updateOptions } from './update-options.ts'
 
 /**
  * Version 0, from a folder. What depends on whether the model was in the cache goes into `timing`: equal runs have equal events.
@@ -32,27 +32,22 @@ export type Batch = {
   readonly trainedOn: readonly string[]
   /** What stands in the event's metrics beside those of the optimiser. */
   readonly health: Readonly<Record<string, number>>
+  /** Why nothing is learned where there is no sample. */
+  readonly none: string
 }
 
-export type UpdateResources = {
+type UpdateResources = {
   readonly role: ModelRole
   readonly log: LogClient
   readonly resident: ResidentModel<{ readonly model: TrainableModel }>
-  readonly training: Config['policy']['training'] | Config['rewardModel']['training']
-  /** Of the whole run. */
-  readonly iterations: number
-  readonly compute: Compute
-  /** Of the behaviour log-probs; 1 where absent. */
-  readonly temperature?: number
-  /** Why nothing is learned where there is no sample. */
-  readonly none: string
+  readonly config: Config
 }
 
 /** Learns from a batch and keeps the new version. `startedMs`: when the batch began to be made. */
 export async function updateModel(
   { iteration, version, parentVersion, seed }: Train,
-  { samples: own, trainedOn, health }: Batch,
-  { role, log, resident, training: section, iterations, compute, temperature, none }: UpdateResources,
+  { samples: own, trainedOn, health, none }: Batch,
+  { role, log, resident, config }: UpdateResources,
   startedMs: number,
 ): Promise<NewEvent[]> {
   const data: EventData<'PolicyUpdated'> = {
@@ -60,9 +55,12 @@ export async function updateModel(
     ...{ samples: own.length, metrics: { ...health }, stopped: none },
   }
   if (own.length === 0) return updatedEvents(role, data)
-  const training = trainingAt(section, { iteration, iterations, samples: own.length })
+  const section = role === 'policy' ? config.policy : config.rewardModel
+  const { iterations } = config.run
+  const training = trainingAt(section.training, { iteration, iterations, samples: own.length })
+  const temperature = logprobTemperature(section)
   const samples = await withReference(own, training.klReference, {
-    ...{ log, role, compute, temperature },
+    ...{ log, role, compute: computeOf(config), temperature },
   })
   const preparedMs = performance.now()
   const { told, counted, checkpoint, updatedMs } = await resident.change(

@@ -4,7 +4,7 @@ import { explain } from '../../errors.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
 import { isSettingFault } from '../../user-code.ts'
-import type { ActReply, ActRequest, PackedTokens } from '../rollout/act.ts'
+import { type ActReply, type ActRequest, EMPTY_REPLY, type PackedTokens } from '../rollout/act.ts'
 import { allowedColumns, choicePath } from '../rollout/choices.ts'
 import { type Codec, commandTokens, promptTokens } from '../rollout/packing.ts'
 
@@ -34,19 +34,12 @@ export type Prompting = {
 }
 
 /** The answer of an episode whose context is full. */
-export const NOT_FITTING: ActReply = {
-  action: '',
-  invalid: null,
-  fits: false,
-  continues: true,
-  tokens: null,
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-}
+export const NOT_FITTING: ActReply = { ...EMPTY_REPLY, continues: true }
 
 /** The answer of an episode about which the setting's own code failed; whatever else fails concerns all that are asked about. */
 export function faultOf(error: unknown): ActReply {
   if (!isSettingFault(error)) throw error
-  return { ...NOT_FITTING, continues: false, fault: explain(error), ofSetting: true }
+  return { ...EMPTY_REPLY, fault: explain(error), ofSetting: true }
 }
 
 /**

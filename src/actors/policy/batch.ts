@@ -118,20 +118,20 @@ export function policyAdvantages(
   const score = rewardModel.expected ? 'expected' : 'sampled'
   const rewarded = groups.flatMap(({ task, rollouts }) =>
     rollouts.flatMap((rollout) =>
-      rewardedRollout(byId.get(rollout), task, judged.get(rollout), score, rules, learning.overlong),
+      rewardedRollout(byId.get(rollout), task, judged.get(rollout), score, rules, learning.expert.overlong),
     ),
   )
   const filtered = filterByTask(
     rewarded,
-    { accuracy: learning.policyAccuracyRange, mixedOutcomes: learning.mixedOutcomes },
+    { accuracy: learning.expert.policyAccuracyRange, mixedOutcomes: learning.mixedOutcomes },
     rules.groupFilter,
   )
   const options = {
     weights: rules.stepReward.weights({ lambda: learning.lambda }),
-    single: learning.single,
-    stdFloor: learning.stdFloor,
+    single: learning.expert.single,
+    stdFloor: learning.expert.stdFloor,
     scale: learning.scale,
-    deviation: learning.deviation,
+    deviation: learning.expert.deviation,
   }
   const trained = advantages(filtered.kept, rules.advantage, options)
   const all =
@@ -174,7 +174,7 @@ function rewardedRollout(
   judged: readonly JudgedStep[] = [],
   score: ScoreKind,
   { stepReward }: ChosenRules,
-  { maxTokens, ...overlong }: Config['learning']['overlong'],
+  { maxTokens, ...overlong }: Config['learning']['expert']['overlong'],
 ): RewardedRollout[] {
   if (trajectory?.outcome.kind !== 'scored') return []
   const { rollout: id, outcome, steps: length, actions, usage } = trajectory

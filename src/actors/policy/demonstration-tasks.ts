@@ -23,7 +23,7 @@ export async function withDemonstrationTasks<T>(
     environment: {
       ...config.environment,
       seed: config.environment.seed + DEMONSTRATION_SEED,
-      difficulty: config.policy.coldStart.difficulty ?? config.environment.difficulty,
+      difficulty: config.policy.coldStart.expert.difficulty ?? config.environment.difficulty,
       tasks: count,
     },
   })

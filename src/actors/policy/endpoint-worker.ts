@@ -2,24 +2,21 @@
 import type { Config } from '../../config.ts'
 import { type Choosing, type OpenSetting, partOf } from '../../environments/setting.ts'
 import { explain } from '../../errors.ts'
-import type { NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { isSettingFault } from '../../user-code.ts'
-import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
-import { updatedEvents } from '../learner/checkpoints.ts'
 import { createCounts, tryOut } from '../learner/endpoint.ts'
+import { AT_ENDPOINT, fixedLearner } from '../learner/fixed-learner.ts'
 import { type PromptFile, readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
 import { askFitting, isTooLong, SHORTENED } from '../learner/shortening.ts'
-import type { ActReply, ActRequest } from '../rollout/act.ts'
-import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
+import { type ActReply, type ActRequest, EMPTY_REPLY } from '../rollout/act.ts'
 import { readIteration } from '../rollout/log-queries.ts'
-import type { OpenedWorker } from '../runtime/worker.ts'
 import { promptedTexts } from '../writing/text-acting.ts'
 import { toolActing } from '../writing/tool-acting.ts'
 import { type Acting, faultOf } from './acting.ts'
 import { policyBatch } from './batch.ts'
+import type { OpenedPolicy } from './opened-policy.ts'
 import { type Form, free, numbered, promptedActing } from './prompted-acting.ts'
 import { samplingOf } from './sampling.ts'
 import { seeingActing } from './seeing-acting.ts'
@@ -32,7 +29,7 @@ export async function openEndpointPolicy(
   config: Config,
   opened: OpenSetting,
   log: LogClient,
-): Promise<OpenedWorker> {
+): Promise<OpenedPolicy> {
   const { policy } = config
   const served = await openServedModel(config, 'policy', log, config.run.deadlines.stepSeconds)
   // Settings that only agents outside play have no acting, and nobody asks.
@@ -62,42 +59,37 @@ export async function openEndpointPolicy(
       return reply
     } catch (error) {
       if (isSettingFault(error)) return faultOf(error)
-      return { ...NO_ANSWER, ...(isTooLong(error) ? {} : { fault: explain(error) }) }
+      return { ...EMPTY_REPLY, ...(isTooLong(error) ? {} : { fault: explain(error) }) }
     }
   }
 
-  async function firstVersion(): Promise<NewEvent[]> {
+  async function tryActing() {
     const [training, evaluating] = [samplingOf(config, false), samplingOf(config, true)]
     await tryOut(served.first, training)
     if (evaluating.temperature !== training.temperature || evaluating.topP !== training.topP)
       await tryOut(served.first, evaluating)
-    return updatedEvents('policy', unchangedVersion(0, null))
+    return {}
   }
 
   /** What an update would have been made of is told all the same. */
-  async function train({ groups, iteration, version }: Train): Promise<NewEvent[]> {
+  async function measure({ groups, iteration }: Train) {
     const played = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
     const { TrajectoryCompleted: trajectories, StepScored: scored } = played
     const { samples, health } = policyBatch(groups, trajectories, scored, config)
-    return updatedEvents('policy', {
-      ...unchangedVersion(version, null),
+    return {
       metrics: { ...health, trainableSamples: samples.length },
       stopped: trajectories.some(({ trainable }) => trainable)
-        ? 'the weights live at the endpoint'
+        ? AT_ENDPOINT
         : 'the endpoint tells no token ids and log-probs',
-    })
+    }
   }
 
   return {
     note: `${policy.model} behind an endpoint, acting ${policy.frames > 0 ? 'on screens' : policy.acting}`,
-    worker: {
-      services: { [ACT_SERVICE]: serveAct(act) },
-      async perform({ kind, input }) {
-        return kind === 'cold-start' ? firstVersion() : train(input as Train)
-      },
-      counters: () => ({ ...served.counters(), ...counted.counts() }),
-      close: () => served.close(),
-    },
+    learner: fixedLearner('policy', tryActing, measure),
+    act,
+    counters: () => ({ ...served.counters(), ...counted.counts() }),
+    close: () => served.close(),
   }
 }
 
@@ -105,12 +97,14 @@ export async function openEndpointPolicy(
 export function actingByPrompt({ setting, section }: OpenSetting, policy: Config['policy']): Acting {
   const seeing = setting.pictures?.seeing(section)
   if (seeing) return seeingActing(readPrompt(seeing.prompt), seeing, policy.frames, policy.historySteps)
+  const { historySteps, expert } = policy
+  const prompting = { historySteps, trainReasoning: expert.trainReasoning }
   const part = partOf(setting, 'acting', 'a policy that reads prompts')
   if (part.kind === 'texts' && part.tools)
-    return toolActing(part, part.tools, readPrompt(part.prompt ?? TEXTS_PROMPT), policy)
-  if (part.kind === 'texts') return promptedTexts(part, readPrompt(part.prompt ?? TEXTS_PROMPT), policy)
+    return toolActing(part, part.tools, readPrompt(part.prompt ?? TEXTS_PROMPT), prompting)
+  if (part.kind === 'texts') return promptedTexts(part, readPrompt(part.prompt ?? TEXTS_PROMPT), prompting)
   const { prompt, form } = listedPrompt(part, policy)
-  return promptedActing(prompt, form, policy)
+  return promptedActing(prompt, form, prompting)
 }
 
 /** Where commands are listed: the prompt that shows them, and the form of its answer. */
@@ -120,13 +114,4 @@ export function listedPrompt(
 ): { readonly prompt: PromptFile; readonly form: Form } {
   const name = acting === 'free' ? 'free' : 'numbered'
   return { prompt: readPrompt(prompts[name]), form: { free, numbered }[name] }
-}
-
-const NO_ANSWER: ActReply = {
-  action: '',
-  invalid: null,
-  fits: false,
-  continues: false,
-  tokens: null,
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
 }

@@ -62,7 +62,7 @@ function promptedLesson(model: LocalModelFace, form: Form, acting: Acting, polic
       code: 'model.tokenizer',
       hint: 'begin without demonstrations: policy.coldStart.updates 0',
     })
-  const mostTokens = Math.min(model.describe().contextTokens, policy.training.tokenBudget)
+  const mostTokens = Math.min(model.describe().contextTokens, policy.training.expert.tokenBudget)
   const stepSample = (demonstration: Demonstration, step: number): TrainingSample | null => {
     const { id, goal, observations, actions, admissible } = demonstration
     const { request } = acting(

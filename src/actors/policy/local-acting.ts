@@ -37,7 +37,7 @@ export async function openLocalActor(
   const { policy } = config
   const model = await openLocalModel({
     ...{ folder, ...computeOf(config) },
-    ...{ cacheBytes: policy.cacheMegabytes * 1e6, trains },
+    ...{ cacheBytes: policy.expert.cacheMegabytes * 1e6, trains },
   })
   try {
     return { model, acting: actingOf(model, policy, opened, onShortened) }

@@ -7,24 +7,23 @@ import { computeOf } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { cachePlace } from '../../package.ts'
 import type { Seed } from '../../random.ts'
-import type { ColdStart, Train } from '../decider/jobs.ts'
-import { newestVersion, weightsFolder } from '../learner/checkpoints.ts'
+import type { ColdStart } from '../decider/jobs.ts'
+import { weightsFolder } from '../learner/checkpoints.ts'
 import { createCounts } from '../learner/endpoint.ts'
+import { residentLearner } from '../learner/resident-learner.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { SHORTENED } from '../learner/shortening.ts'
-import { firstVersion, updateModel } from '../learner/update.ts'
-import { logprobTemperature } from '../learner/update-options.ts'
+import { firstVersion } from '../learner/update.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
-import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
-import { readIteration } from '../rollout/log-queries.ts'
 import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
-import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
+import type { JobContext } from '../runtime/worker.ts'
 import { coldStartTexts, lessonsOf } from '../writing/cold-start.ts'
-import { policyBatch } from './batch.ts'
+import { policyBatchOf } from './batch-of.ts'
 import { coldStartAdapter, coldStartPolicy } from './cold-start.ts'
 import { withDemonstrationTasks } from './demonstration-tasks.ts'
 import { releasedLesson } from './lessons.ts'
 import { actWith, openLocalActor } from './local-acting.ts'
+import type { OpenedPolicy } from './opened-policy.ts'
 import { samplingOf } from './sampling.ts'
 
 type TaughtModel = {
@@ -37,7 +36,7 @@ type TaughtModel = {
   readonly cached?: boolean
 }
 
-export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
+export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogClient): OpenedPolicy {
   const { policy } = config
   const acting = partOf(opened.setting, 'acting', 'a local policy')
   const counted = createCounts()
@@ -85,16 +84,19 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
 
   /** A preset or an adapter is taught on demonstrations; a released model whose weights all learn is taken as it is. */
   async function taughtModel(seed: Seed, tell: TellFault): Promise<TaughtModel> {
-    const { model: preset, contextTokens, cacheMegabytes } = policy
-    const { demonstrations, expertNoise, updates, batch, learningRate } = policy.coldStart
-    const { rank, alpha, targets } = policy.lora
+    const { model: preset, contextTokens } = policy
+    const { cacheMegabytes } = policy.expert
+    const { demonstrations, updates } = policy.coldStart
+    const { expertNoise, batch, learningRate } = policy.coldStart.expert
+    const { rank, alpha } = policy.lora
+    const { targets } = policy.lora.expert
     if (!isPreset(preset) && rank === null) return { folder: modelPlace(preset) }
     return withDemonstrationTasks(
       config,
       opened,
       demonstrations,
       async (demonstrated): Promise<TaughtModel> => {
-        const { tokenBudget } = policy.training
+        const { tokenBudget } = policy.training.expert
         const { maxSteps } = config.environment
         const settings = { updates, batch, learningRate, contextTokens, tokenBudget, seed }
         const resources = {
@@ -133,41 +135,11 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
     )
   }
 
-  async function train(job: Train): Promise<NewEvent[]> {
-    const startedMs = performance.now()
-    const played = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
-    const { TrajectoryCompleted: trajectories, StepScored: scored } = played
-    const { samples, rollouts, health } = policyBatch(job.groups, trajectories, scored, config)
-    return updateModel(
-      job,
-      { samples, trainedOn: rollouts, health },
-      {
-        ...{ role: 'policy', log, resident, training: policy.training, compute: computeOf(config) },
-        iterations: config.run.iterations,
-        temperature: logprobTemperature(policy),
-        none: 'no step has an advantage',
-      },
-      startedMs,
-    )
-  }
-
   return {
     note: `${policy.provider} ${policy.model}`,
-    worker: {
-      services: { [ACT_SERVICE]: serveAct(act) },
-      async perform({ kind, input }, context) {
-        return kind === 'cold-start' ? coldStart(input as ColdStart, context) : train(input as Train)
-      },
-      counters: () => counted.counts(),
-      async prepare() {
-        const version = await newestVersion(log, 'policy')
-        if (version !== null) await resident.ready(version)
-      },
-      broken: resident.broken,
-      async close() {
-        await resident.close()
-      },
-    },
+    act,
+    counters: () => counted.counts(),
+    ...residentLearner('policy', resident, coldStart, policyBatchOf(config, log), config, log),
   }
 }
 

@@ -2,90 +2,34 @@
 import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
-import { seedOf } from '../../random.ts'
-import {
-  BOOK_ENTRIES,
-  BOOK_EVENTS,
-  type Books,
-  bookkeeping,
-  learnableGroups,
-  readyToLearn,
-} from '../decider/books.ts'
+import { BOOK_ENTRIES, BOOK_EVENTS, bookkeeping, learnableGroups } from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
-import { askFor, decide, doneBy, emitEvent, fold, unchangedVersion } from '../decider/fold.ts'
-import type { ColdStart, LearnableGroup, Train } from '../decider/jobs.ts'
-
-type PolicyContext = {
-  /** Newest version; -1 before the cold start. */
-  version: number
-  /** Iterations that are not trained on yet. */
-  readonly books: Books
-}
-
-type Context = PolicyContext
+import { type Versioned, versioning, versionStates } from '../decider/versions.ts'
 
 /** Why a version keeps the weights of the one before. */
 const OFF = 'training is off'
 const NO_GROUP = 'no group is whole enough to learn from'
 
 export function policyDecider(config: Config): Decider {
-  const judging = config.rewardModel.mode !== 'off'
-  const seed = config.run.seed
-
-  function groupsOf({ books, version }: Context): LearnableGroup[] {
-    return learnableGroups(books.get(version + 1)!, config.environment.minGroupSize)
-  }
-
-  function keepBecause(reason: string) {
-    return decide(({ version }: Context) => [
-      emitEvent('PolicyUpdated', unchangedVersion(version + 1, reason)),
-    ])
-  }
+  const { guards, actions, keepBecause } = versioning<Versioned>(
+    { role: 'policy', updated: 'PolicyUpdated' },
+    config,
+    ({ books, version }) => learnableGroups(books.get(version + 1)!, config.environment.minGroupSize),
+  )
 
   const machine = setup({
-    types: { context: {} as Context, events: {} as LoggedEvent, emitted: {} as Output },
+    types: { context: {} as Versioned, events: {} as LoggedEvent, emitted: {} as Output },
     guards: {
-      iterationOpen: ({ context }) => context.books.has(context.version + 1),
-      allIsIn: ({ context }) => {
-        const book = context.books.get(context.version + 1)
-        return book !== undefined && readyToLearn(book, judging)
-      },
+      iterationOpen: guards.iterationOpen,
+      allIsIn: guards.allIsIn,
       trainingIsOff: () => !config.policy.training.enabled,
-      noGroupIsWhole: ({ context }) => groupsOf(context).length === 0,
+      noGroupIsWhole: guards.nothingToLearn,
     },
     actions: {
-      ...bookkeeping<Context>(),
-      askForColdStart: decide(() => [
-        askFor<ColdStart>(
-          'cold-start',
-          doneBy('PolicyUpdated', { version: 0 }),
-          { seed: seedOf(seed, 'policy-cold-start') },
-          config.run.deadlines.coldStartSeconds,
-        ),
-      ]),
-      adoptVersion: fold('PolicyUpdated', (context: Context, { version }) => {
-        context.version = version
-        context.books.delete(version)
-      }),
+      ...bookkeeping<Versioned>(),
+      ...actions,
       keepAsTrainingIsOff: keepBecause(OFF),
       keepAsNoGroupIsWhole: keepBecause(NO_GROUP),
-      train: decide((context: Context) => {
-        const version = context.version + 1
-        return [
-          askFor<Train>(
-            'train',
-            doneBy('PolicyUpdated', { version }),
-            {
-              iteration: version,
-              version,
-              parentVersion: context.version,
-              groups: groupsOf(context),
-              seed: seedOf(seed, 'policy-train', version),
-            },
-            config.run.deadlines.trainingSeconds,
-          ),
-        ]
-      }),
     },
   }).createMachine({
     id: 'policy',
@@ -124,14 +68,7 @@ export function policyDecider(config: Config): Decider {
               { target: 'training', actions: 'train' },
             ],
           },
-          keeping: {
-            description: 'The next version has the weights of the one before; the log is to say so.',
-            on: { PolicyUpdated: { target: 'waiting', actions: 'adoptVersion' } },
-          },
-          training: {
-            description: 'The next version is being made.',
-            on: { PolicyUpdated: { target: 'waiting', actions: 'adoptVersion' } },
-          },
+          ...versionStates('PolicyUpdated', 'adoptVersion'),
         },
       },
       finished: { type: 'final', description: 'The run is over.' },

@@ -6,7 +6,7 @@ export function samplingOf({ policy, evaluation }: Config, evaluating: boolean):
   return {
     temperature: evaluating ? (evaluation.temperature ?? policy.temperature) : policy.temperature,
     topP: evaluating ? (evaluation.topP ?? policy.topP) : policy.topP,
-    logprobs: policy.logprobs,
+    logprobs: policy.expert.logprobs,
     maxTokens: policy.maxTokens,
   }
 }

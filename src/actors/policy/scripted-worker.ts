@@ -3,16 +3,13 @@ import type { Config } from '../../config.ts'
 import type { Turn } from '../../environments/port.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { rng, seedOf } from '../../random.ts'
-import { unchangedVersion } from '../decider/fold.ts'
-import type { Train } from '../decider/jobs.ts'
-import { updatedEvents } from '../learner/checkpoints.ts'
-import type { ActReply, ActRequest } from '../rollout/act.ts'
-import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
-import type { OpenedWorker } from '../runtime/worker.ts'
+import { scriptedPolicyLearner } from '../learner/fixed-learner.ts'
+import { type ActReply, type ActRequest, EMPTY_REPLY } from '../rollout/act.ts'
 import { faultOf } from './acting.ts'
+import type { OpenedPolicy } from './opened-policy.ts'
 
 /** A rollout follows the expert to its end with probability `simulation.policyAccuracy`, and else does anything. */
-export function openScriptedChooser(config: Config, { setting, environment }: OpenSetting): OpenedWorker {
+export function openScriptedChooser(config: Config, { setting, environment }: OpenSetting): OpenedPolicy {
   partOf(setting, 'expert', 'a scripted policy')
   const { policyAccuracy } = config.simulation
 
@@ -40,23 +37,9 @@ export function openScriptedChooser(config: Config, { setting, environment }: Op
 
   return {
     note: `scripted, follows the expert in a share of ${policyAccuracy}`,
-    worker: {
-      services: { [ACT_SERVICE]: serveAct(async (requests) => requests.map(actOrFault)) },
-      async perform({ kind, input }) {
-        const unchanged =
-          kind === 'cold-start'
-            ? { ...unchangedVersion(0, ''), stopped: null }
-            : unchangedVersion((input as Train).version, 'a script does not learn')
-        return updatedEvents('policy', { ...unchanged, metrics: { simulated: 1 } })
-      },
-    },
+    learner: scriptedPolicyLearner(),
+    act: async (requests) => requests.map(actOrFault),
   }
 }
 
-const REPLY: Omit<ActReply, 'action'> = {
-  invalid: null,
-  fits: true,
-  continues: false,
-  tokens: null,
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-}
+const REPLY: ActReply = { ...EMPTY_REPLY, fits: true }

@@ -61,8 +61,8 @@ export function judgementAdvantages(
   const advantages = judgeAdvantages(kept, {
     lambda: learning.lambda,
     normalisation: rewardModel.normalisation,
-    invalidReward: rewardModel.invalidReward,
-    balanceVerdicts: rewardModel.balanceVerdicts,
+    invalidReward: rewardModel.expert.invalidReward,
+    balanceVerdicts: rewardModel.expert.balanceVerdicts,
   })
   return { kept, advantages, health: judgeHealth(advantages, outcomeQuality(judged), processQuality(judged)) }
 }

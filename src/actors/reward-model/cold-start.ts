@@ -17,14 +17,18 @@ export type LabelledEpisode = JudgedEpisode & {
   readonly progress: ArrayLike<number>
 }
 
-export type RewardModelColdStart = {
+/** How a judge is taught: from the config and a seed. */
+export type TaughtOptions = {
   readonly flippedLabels: number
   readonly updates: number
   readonly batch: number
   readonly learningRate: number
+  readonly seed: Seed
+}
+
+export type RewardModelColdStart = TaughtOptions & {
   readonly tokenBudget: number
   readonly contextTokens: number
-  readonly seed: Seed
   readonly report?: (message: string) => void
 }
 

@@ -5,11 +5,10 @@ import type { NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { GenerateRequest } from '../../models/port.ts'
-import { unchangedVersion } from '../decider/fold.ts'
-import type { Judge, Train } from '../decider/jobs.ts'
-import { updatedEvents } from '../learner/checkpoints.ts'
-import { createCounts, tryOut } from '../learner/endpoint.ts'
-import { trainOutside } from '../learner/outside.ts'
+import type { JudgeRollouts, Train } from '../decider/jobs.ts'
+import { createCounts } from '../learner/endpoint.ts'
+import { servedJudgeLearner } from '../learner/fixed-learner.ts'
+import type { OutsideBatch } from '../learner/outside.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { reasoningText } from '../learner/reasoning.ts'
 import { openServedModel } from '../learner/served-model.ts'
@@ -17,8 +16,9 @@ import { askFitting, isTooLong, SHORTENED, TOO_LONG } from '../learner/shortenin
 import { framesOf } from '../rollout/frames.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
-import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
+import type { JobContext } from '../runtime/worker.ts'
 import { isMeasured, toldProgress } from './measured.ts'
+import type { OpenedJudge } from './opened-judge.ts'
 import { promptedJudgeBatch } from './prompted-batch.ts'
 import {
   type Judged,
@@ -39,12 +39,13 @@ export async function openEndpointJudge(
   config: Config,
   opened: OpenSetting,
   log: LogClient,
-): Promise<OpenedWorker> {
+): Promise<OpenedJudge> {
   const { rewardModel, run, policy } = config
   const { setting, section } = opened
   const part = partOf(setting, 'judging', 'a judge behind an endpoint')
   const served = await openServedModel(config, 'reward-model', log, run.deadlines.scoringSeconds)
-  const { samples, temperature, topP, maxTokens, frames } = rewardModel
+  const { samples, temperature, maxTokens, frames } = rewardModel
+  const { topP } = rewardModel.expert
   const prompt = readPrompt(frames ? SEEING_PROMPT : (part.prompt ?? PROMPT))
   const judging: PromptedJudging = {
     ...{ prompt, temperature, topP, maxTokens },
@@ -55,7 +56,7 @@ export async function openEndpointJudge(
   const trajectories = trajectoryBook(log)
   const counted = createCounts()
 
-  async function judge(job: Judge, context: JobContext): Promise<NewEvent[]> {
+  async function judge(job: JudgeRollouts, context: JobContext): Promise<NewEvent[]> {
     const { signal } = context
     const tell = faultTeller(context)
     const startedMs = performance.now()
@@ -145,35 +146,18 @@ export async function openEndpointJudge(
     return { judgements, ...(prompt === null ? {} : { promptI32: int32Column(prompt) }) }
   }
 
-  async function firstVersion(): Promise<NewEvent[]> {
-    await tryOut(served.first, { temperature, topP })
-    return updatedEvents('reward-model', unchangedVersion(0, null))
-  }
-
-  /** What an update would have been made of is told all the same: it measures the judge. */
-  async function train(job: Train, context: JobContext): Promise<NewEvent[]> {
-    const judged = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
+  async function batchOf({ iteration, groups }: Train): Promise<OutsideBatch> {
+    const judged = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
     const { TrajectoryCompleted: trajectories, StepScored: scored } = judged
-    const batch = promptedJudgeBatch(job.groups, trajectories, scored, config)
-    if (rewardModel.trainer === 'external') return trainOutside('reward-model', job, batch, config, context)
-    return updatedEvents('reward-model', {
-      ...unchangedVersion(job.version, 'the weights live at the endpoint'),
-      metrics: { ...batch.health },
-    })
+    return promptedJudgeBatch(groups, trajectories, scored, config)
   }
 
   return {
     note: `${rewardModel.model} behind an endpoint`,
-    worker: {
-      shared: new Set(['judge']),
-      concurrency: JOBS_AT_A_TIME,
-      async perform({ kind, input }, context) {
-        if (kind === 'cold-start') return firstVersion()
-        return kind === 'judge' ? judge(input as Judge, context) : train(input as Train, context)
-      },
-      counters: () => ({ ...served.counters(), ...counted.counts() }),
-      close: () => served.close(),
-    },
+    learner: servedJudgeLearner(served.first, { temperature, topP }, batchOf),
+    ...{ judge, concurrency: JOBS_AT_A_TIME, batchOf },
+    counters: () => ({ ...served.counters(), ...counted.counts() }),
+    close: () => served.close(),
   }
 }
 

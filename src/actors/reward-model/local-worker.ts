@@ -11,24 +11,24 @@ import { computeOf, type LocalModelFace, openLocalModel } from '../../models/loc
 import { readModelFolder } from '../../models/local/model-folder.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { cachePlace } from '../../package.ts'
-import type { Seed } from '../../random.ts'
-import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
-import { checkpointOf, newestVersion, weightsFolder } from '../learner/checkpoints.ts'
+import type { ColdStart, JudgeRollouts, Train } from '../decider/jobs.ts'
+import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
 import { keptModel } from '../learner/kept-model.ts'
-import { trainOutside } from '../learner/outside.ts'
+import type { OutsideBatch } from '../learner/outside.ts'
+import { residentLearner } from '../learner/resident-learner.ts'
 import { residentModel } from '../learner/resident-model.ts'
-import { firstVersion, updateModel } from '../learner/update.ts'
-import { logprobTemperature } from '../learner/update-options.ts'
+import { firstVersion } from '../learner/update.ts'
 import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../rollout/log-queries.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
 import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
-import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
+import type { JobContext } from '../runtime/worker.ts'
 import { judgeBatch } from './batch.ts'
-import { coldStartRewardModel } from './cold-start.ts'
+import { coldStartRewardModel, type TaughtOptions } from './cold-start.ts'
 import { chainTokens, type Judgements, judgeEpisodes } from './judge.ts'
 import { chatJudgeCodec, type JudgeCodec, judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
 import { isMeasured, toldProgress } from './measured.ts'
+import type { OpenedJudge } from './opened-judge.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 
@@ -41,7 +41,7 @@ async function baseOf(folder: string): Promise<object> {
 /** Trajectories that are judged at a time. */
 const JOBS_AT_A_TIME = 256
 
-export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
+export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClient): OpenedJudge {
   const { rewardModel } = config
   const { judging } = opened.setting
   const causes = judging?.by === 'steps' ? judging.causes : PLAIN_CAUSES
@@ -49,7 +49,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   const trajectories: TrajectoryBook = trajectoryBook(log)
   const resident = residentModel({ folderOf: (version) => weightsFolder(log, 'reward-model', version), open })
 
-  const cacheBytes = config.policy.cacheMegabytes * 1e6
+  const cacheBytes = config.policy.expert.cacheMegabytes * 1e6
   const isReleased = !isPreset(config.policy.model)
 
   async function open(folder: string) {
@@ -67,7 +67,11 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   async function coldStart({ seed }: ColdStart, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const policy = await checkpointOf(log, 'policy', 0)
-    const settings = { ...rewardModel.coldStart, seed, maxSteps: config.environment.maxSteps }
+    const { rollouts, updates } = rewardModel.coldStart
+    const { flippedLabels, batch, learningRate } = rewardModel.coldStart.expert
+    const { maxSteps } = config.environment
+    // The order of the keys is a part of the digest under which models are kept.
+    const settings = { rollouts, flippedLabels, updates, batch, learningRate, seed, maxSteps }
     const { folder, cached, figures } = await keptModel({
       cache: cachePlace('cold-start'),
       name: 'reward-model',
@@ -88,7 +92,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
 
   async function teach(
     model: LocalModelFace,
-    settings: Config['rewardModel']['coldStart'] & { readonly seed: Seed },
+    settings: TaughtOptions,
     tell: TellFault,
   ): Promise<Record<string, number>> {
     const report = (message: string) => void process.stdout.write(`${message}\n`)
@@ -96,7 +100,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       report,
       tell,
     })
-    const { tokenBudget } = rewardModel.training
+    const { tokenBudget } = rewardModel.training.expert
     const { loss, quality, warning } = await coldStartRewardModel(model, judgeOf(model), episodes, {
       ...{ ...settings, tokenBudget, report },
       contextTokens: Math.min(tokenBudget, model.describe().contextTokens),
@@ -107,7 +111,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     return failed > 0 ? { ...figures, failedRollouts: failed } : figures
   }
 
-  async function judge(job: Judge, context: JobContext): Promise<NewEvent[]> {
+  async function judge(job: JudgeRollouts, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const { goal } = await tasks.find(job.task)
     const judged = await trajectories.find(
@@ -122,7 +126,8 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       actions,
       seed: seeds.get(rollout)!,
     }))
-    const { samples, temperature, topP, logprobs } = rewardModel
+    const { samples, temperature } = rewardModel
+    const { topP, logprobs } = rewardModel.expert
     const judgements = await resident.use(job.rewardModelVersion, ({ model, judge, limited }) => {
       const { contextTokens } = model.describe()
       const lengths = episodes.map((episode) => Math.min(chainTokens(judge, episode), contextTokens))
@@ -141,7 +146,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   }
 
   async function stepsScored(
-    { task, rewardModelVersion }: Judge,
+    { task, rewardModelVersion }: JudgeRollouts,
     trajectory: Trajectory,
     judgements: Judgements,
     durationMs: number,
@@ -176,51 +181,24 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     }))
   }
 
-  async function train(job: Train, context: JobContext): Promise<NewEvent[]> {
-    const startedMs = performance.now()
+  /** Each sample with the version that judged. */
+  async function batchOf(job: Train): Promise<OutsideBatch> {
     const judged = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
     const { TrajectoryCompleted: trajectories, StepScored: scored } = judged
     const goals = new Map<string, string>()
     for (const { task } of job.groups) goals.set(task, (await tasks.find(task)).goal)
     const judge = await resident.use(job.parentVersion, async ({ judge }) => judge)
     const { rollouts, ...batch } = judgeBatch(job.groups, trajectories, scored, goals, judge, config)
-    if (rewardModel.trainer === 'external') {
-      const versions = new Map(scored.map(({ rollout, rewardModelVersion }) => [rollout, rewardModelVersion]))
-      const versionOf = (id: string) => versions.get(id.slice(0, id.lastIndexOf('#'))) ?? job.parentVersion
-      const samples = batch.samples.map((sample) => ({ ...sample, policyVersion: versionOf(sample.id) }))
-      const outside = { ...batch, samples, trainedOn: rollouts, none: NOTHING_TO_LEARN }
-      return trainOutside('reward-model', job, outside, config, context)
-    }
-    return updateModel(
-      job,
-      { ...batch, trainedOn: rollouts },
-      {
-        ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
-        ...{ training: rewardModel.training, temperature: logprobTemperature(rewardModel) },
-        ...{ iterations: config.run.iterations, none: NOTHING_TO_LEARN },
-      },
-      startedMs,
-    )
+    const versions = new Map(scored.map(({ rollout, rewardModelVersion }) => [rollout, rewardModelVersion]))
+    const versionOf = (id: string) => versions.get(id.slice(0, id.lastIndexOf('#'))) ?? job.parentVersion
+    const samples = batch.samples.map((sample) => ({ ...sample, policyVersion: versionOf(sample.id) }))
+    return { ...batch, samples, trainedOn: rollouts, none: NOTHING_TO_LEARN }
   }
 
   return {
     note: rewardModel.mode === 'off' ? 'off' : `${rewardModel.provider}, from the policy's weights`,
-    worker: {
-      shared: new Set(['judge']),
-      concurrency: JOBS_AT_A_TIME,
-      async perform({ kind, input }, context) {
-        if (kind === 'cold-start') return coldStart(input as ColdStart, context)
-        return kind === 'judge' ? judge(input as Judge, context) : train(input as Train, context)
-      },
-      async prepare() {
-        const version = await newestVersion(log, 'reward-model')
-        if (version !== null) await resident.ready(version)
-      },
-      broken: resident.broken,
-      async close() {
-        await resident.close()
-      },
-    },
+    ...{ judge, concurrency: JOBS_AT_A_TIME, batchOf },
+    ...residentLearner('reward-model', resident, coldStart, batchOf, config, log),
   }
 }
 

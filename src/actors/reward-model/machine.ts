@@ -4,19 +4,11 @@ import type { Config } from '../../config.ts'
 import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
 import { accuracyOf } from '../../learning/filters.ts'
 import { seedOf } from '../../random.ts'
-import {
-  BOOK_ENTRIES,
-  BOOK_EVENTS,
-  type Books,
-  bookkeeping,
-  bookOf,
-  learnableGroups,
-  readyToLearn,
-} from '../decider/books.ts'
+import { BOOK_ENTRIES, BOOK_EVENTS, bookkeeping, bookOf, learnableGroups } from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
 import { ask, askFor, decide, doneBy, emitEvent, fold, unchangedVersion, when } from '../decider/fold.ts'
-import type { ColdStart, Judge, LearnableGroup, Train } from '../decider/jobs.ts'
 import { byText } from '../decider/names.ts'
+import { type Versioned, versioning, versionStates } from '../decider/versions.ts'
 import {
   type Batch,
   type Batches,
@@ -32,18 +24,13 @@ import {
 } from './batches.ts'
 import { summary } from './verdicts.ts'
 
-type RewardModelContext = {
-  /** Newest version; -1 before the cold start. */
-  version: number
-  /** Iterations that are not trained on yet. */
-  readonly books: Books
+type Context = Versioned & {
   /** What is judged together, and not yet judged. */
   readonly batches: Batches
   /** Batches of evaluations that are whole and wait for the version that is to judge them. */
   held: Batch[]
 }
 
-type Context = RewardModelContext
 type Ended = EventData<'TrajectoryCompleted'> | EventData<'RolloutFailed'>
 
 const ENDS = ['TrajectoryCompleted', 'RolloutFailed'] as const
@@ -97,7 +84,7 @@ export function rewardModelDecider(config: Config): Decider {
   function askForVerdicts(batch: Batch): Output {
     const members = membersInOrder(batch)
     const { iteration, slot, task, rollout } = members[members.length - 1].trajectory
-    return askFor<Judge>(
+    return askFor(
       'judge',
       doneBy('TrajectoryJudged', { rollout }),
       {
@@ -121,17 +108,14 @@ export function rewardModelDecider(config: Config): Decider {
     return membersInOrder(batch).map((verdicts) => emitEvent('TrajectoryJudged', summary(verdicts)))
   }
 
-  function groupsOf({ books, version }: Context): LearnableGroup[] {
-    return learnableGroups(books.get(version + 1)!, config.environment.minGroupSize).filter(
-      ({ accuracy }) => accuracyOf(accuracy) >= low && accuracyOf(accuracy) <= high,
-    )
-  }
-
-  function keepBecause(reason: string) {
-    return decide(({ version }: Context) => [
-      emitEvent('RewardModelUpdated', unchangedVersion(version + 1, reason)),
-    ])
-  }
+  const { guards, actions, keepBecause } = versioning<Context>(
+    { role: 'reward-model', updated: 'RewardModelUpdated' },
+    config,
+    ({ books, version }) =>
+      learnableGroups(books.get(version + 1)!, config.environment.minGroupSize).filter(
+        ({ accuracy }) => accuracyOf(accuracy) >= low && accuracyOf(accuracy) <= high,
+      ),
+  )
 
   const machine = setup({
     types: { context: {} as Context, events: {} as LoggedEvent, emitted: {} as Output },
@@ -147,31 +131,17 @@ export function rewardModelDecider(config: Config): Decider {
         return batch !== null && batch.rewardModelVersion > context.version
       }),
       isLastVerdict: when('StepScored', ({ batches }: Context, scored) => isLastInBatch(batches, scored)),
-      iterationOpen: ({ context }) => context.books.has(context.version + 1),
-      allIsIn: ({ context }) => {
-        const book = context.books.get(context.version + 1)
-        return book !== undefined && readyToLearn(book, mode !== 'off')
-      },
+      iterationOpen: guards.iterationOpen,
+      allIsIn: guards.allIsIn,
       isNotTrained: () => mode !== 'co-trained',
-      noTaskIsInRange: ({ context }) => groupsOf(context).length === 0,
+      noTaskIsInRange: guards.nothingToLearn,
     },
     actions: {
       ...bookkeeping<Context>(),
+      ...actions,
       announceNone: decide(() => [
         emitEvent('RewardModelUpdated', unchangedVersion(0, `${NOT_TRAINED} off`)),
       ]),
-      askForColdStart: decide(() => [
-        askFor<ColdStart>(
-          'cold-start',
-          doneBy('RewardModelUpdated', { version: 0 }),
-          { seed: seedOf(seed, 'reward-model-cold-start') },
-          deadlines.coldStartSeconds,
-        ),
-      ]),
-      adoptVersion: fold('RewardModelUpdated', (context: Context, { version }) => {
-        context.version = version
-        context.books.delete(version)
-      }),
       enterInBatch: fold(ENDS, (context: Context, ended) => {
         const batch = batchFor(context, ended)
         if (batch) enterInBatch(context.batches, batch, hasOutcome(ended) ? ended : null)
@@ -191,23 +161,6 @@ export function rewardModelDecider(config: Config): Decider {
       ),
       keepAsNotTrained: keepBecause(`${NOT_TRAINED} ${mode}`),
       keepAsNoTaskIsInRange: keepBecause(`${NO_TASK} [${low}, ${high}]`),
-      train: decide((context: Context) => {
-        const version = context.version + 1
-        return [
-          askFor<Train>(
-            'train',
-            doneBy('RewardModelUpdated', { version }),
-            {
-              iteration: version,
-              version,
-              parentVersion: context.version,
-              groups: groupsOf(context),
-              seed: seedOf(seed, 'reward-model-train', version),
-            },
-            deadlines.trainingSeconds,
-          ),
-        ]
-      }),
     },
   }).createMachine({
     id: 'reward-model',
@@ -267,14 +220,7 @@ export function rewardModelDecider(config: Config): Decider {
               { target: 'training', actions: 'train' },
             ],
           },
-          keeping: {
-            description: 'The next version has the weights of the one before; the log is to say so.',
-            on: { RewardModelUpdated: { target: 'waiting', actions: ['adoptVersion', 'judgeHeld'] } },
-          },
-          training: {
-            description: 'The next version is being made.',
-            on: { RewardModelUpdated: { target: 'waiting', actions: ['adoptVersion', 'judgeHeld'] } },
-          },
+          ...versionStates('RewardModelUpdated', ['adoptVersion', 'judgeHeld'] as const),
         },
       },
       finished: { type: 'final', description: 'The run is over.' },

@@ -16,7 +16,7 @@ export function isMeasured(
   config: Config,
 ): boolean {
   if (purpose === 'evaluation' || rulesOf(config).stepReward.needs === 'progress') return true
-  const { measuredRollouts } = config.rewardModel
+  const { measuredRollouts } = config.rewardModel.expert
   return measuredRollouts === null || index < measuredRollouts
 }
 

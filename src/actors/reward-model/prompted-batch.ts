@@ -50,7 +50,7 @@ export function promptedJudgeBatch(
       for (const [m, judgement] of judgements.entries()) {
         const advantage = advantages.byRollout.get(rollout)?.[row]?.[m] ?? 0
         if (advantage === 0) continue
-        const { trainReasoning } = config.rewardModel
+        const { trainReasoning } = config.rewardModel.expert
         const sample = toldSample(`${rollout}#${step}.${m}`, { promptI32, ...judgement }, advantage, {
           trainReasoning,
         })

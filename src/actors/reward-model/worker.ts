@@ -1,17 +1,33 @@
-/** The reward model's worker, by what its model is. */
+/** The reward model's worker, around what its provider opens. */
 import { judgeWorkerOf } from '../../config/roles.ts'
 import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { trainedOutside } from '../learner/ports.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
+import type { OpenedJudge } from './opened-judge.ts'
 
-/** Only what the provider needs is loaded: a judge behind an endpoint holds no tensors. */
 export async function openRewardModelWorker(
   config: Config,
   opened: OpenSetting,
   log: LogClient,
 ): Promise<OpenedWorker> {
+  const { note, learner: own, judge, batchOf, ...parts } = await openJudge(config, opened, log)
+  const isOutside = config.rewardModel.trainer === 'external' && batchOf !== null
+  const learner = isOutside ? trainedOutside(own, 'reward-model', batchOf, config) : own
+  return {
+    note,
+    worker: {
+      ...parts,
+      jobs: { 'cold-start': learner.begin, judge, train: learner.update },
+      shared: new Set(['judge']),
+    },
+  }
+}
+
+/** Only what the provider needs is loaded: a judge behind an endpoint holds no tensors. */
+async function openJudge(config: Config, opened: OpenSetting, log: LogClient): Promise<OpenedJudge> {
   const { mode, provider } = config.rewardModel
   if (mode !== 'off') partOf(opened.setting, 'judging', `rewardModel.mode ${mode}`)
   switch (judgeWorkerOf(config, opened.setting)) {

@@ -62,3 +62,13 @@ export type PackedTokens = {
 }
 
 export type Act = (requests: readonly ActRequest[], signal: AbortSignal) => Promise<readonly ActReply[]>
+
+/** A reply without action and tokens. It ends the episode. */
+export const EMPTY_REPLY: ActReply = {
+  action: '',
+  invalid: null,
+  fits: false,
+  continues: false,
+  tokens: null,
+  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+}

@@ -8,13 +8,8 @@ import { keyOf, type LoggedEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { subscribeBatches } from '../../events/subscription.ts'
 import type { Platform } from '../../platform/platform.ts'
-import {
-  type Decider,
-  type Job,
-  type RunningDecider,
-  resumeDecider,
-  startDecider,
-} from '../decider/decider.ts'
+import { type Decider, type RunningDecider, resumeDecider, startDecider } from '../decider/decider.ts'
+import type { Job } from '../decider/jobs.ts'
 import type { KeyFrames, Noted } from './key-frame.ts'
 
 export type OpenJob = {

@@ -11,7 +11,7 @@ import { isTransient, type LogClient } from '../../events/log-client.ts'
 import { parseRequest } from '../../events/log-protocol.ts'
 import type { Bounds } from '../../events/msgpack.ts'
 import { POSITION_HEADER } from '../../events/subjects.ts'
-import type { Job } from '../decider/decider.ts'
+import { JOB_KINDS, type Job } from '../decider/jobs.ts'
 import { lateEnd } from './late-work.ts'
 import { isMalformed, LateError, type Performer } from './performing.ts'
 import type { QueueWork } from './worker.ts'
@@ -57,7 +57,7 @@ type Work = {
 /** A role's decider puts its jobs in here for others of the role. */
 export const sharedJob = z.object({
   job: z.object({
-    kind: z.string().max(64),
+    kind: z.enum(JOB_KINDS),
     done: z.string().max(512),
     input: z.unknown(),
     deadlineMs: z.number().positive(),
@@ -121,7 +121,8 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
     } catch (error) {
       return unreadable(delivery, error)
     }
-    const { job, cause } = shared
+    // A decider of this run made it, and nobody else may publish here: its input is what its kind says.
+    const { job, cause } = shared as { readonly job: Job; readonly cause: string | null }
     return take(delivery, {
       job,
       event: null,

@@ -14,7 +14,8 @@ import type { NewEvent } from '../../events/catalogue.ts'
 import { userRulesOf } from '../../learning/registry.ts'
 import { codeDigest } from '../../package.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
-import type { Decider, DeciderState, Job } from '../decider/decider.ts'
+import type { Decider, DeciderState } from '../decider/decider.ts'
+import type { Job } from '../decider/jobs.ts'
 
 /** An event that the decider asked for, with its id and the event that led to it. */
 export type Noted = { readonly event: NewEvent; readonly id: string; readonly cause: string }

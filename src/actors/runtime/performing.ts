@@ -4,9 +4,9 @@ import { RlError } from '../../errors.ts'
 import type { Bus } from '../../events/bus.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import type { Job } from '../decider/decider.ts'
+import type { Job } from '../decider/jobs.ts'
 import type { OpenWaits } from './waits.ts'
-import type { Worker } from './worker.ts'
+import { performJob, type Worker } from './worker.ts'
 
 /** A job that was not done by its deadline; `work` settles when the worker lets go of it. */
 export class LateError extends RlError {
@@ -66,7 +66,7 @@ export function openPerformer(options: PerformerOptions): Performer {
   let ending = false
 
   function begin({ job, event, attempt }: Try, signal: AbortSignal): Promise<readonly NewEvent[]> {
-    return worker.perform(job, {
+    return performJob(worker, job, {
       bus,
       log,
       run: log.run,

@@ -1,8 +1,9 @@
 /** The effect half of a role: does jobs and answers calls. It keeps nothing that a restart may not lose. */
+import { RlError } from '../../errors.ts'
 import type { Bus, Delivery, Serve, WorkQueue, WorkResult } from '../../events/bus.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import type { Job } from '../decider/decider.ts'
+import type { Job, JobKind, JobOf, Jobs } from '../decider/jobs.ts'
 import type { WorkKind } from './work.ts'
 
 export type JobContext = {
@@ -45,14 +46,19 @@ export type AnsweringContext = {
   readonly stopping: AbortSignal
 }
 
+/**
+ * Does a job and returns its events, the one that ends it last. They are appended together. A fault of the infrastructure is thrown,
+ * and the job is tried again.
+ */
+type Handler<Kind extends JobKind> = (input: Jobs[Kind], context: JobContext) => Promise<readonly NewEvent[]>
+
+/** What a worker does, by the kind of job. */
+type JobHandlers = { readonly [Kind in JobKind]?: Handler<Kind> }
+
 export type Worker = {
-  /**
-   * Does a job and returns its events, the one that ends it last: they are appended together. A fault of the
-   * infrastructure is thrown and tried again.
-   */
-  readonly perform: (job: Job, context: JobContext) => Promise<readonly NewEvent[]>
+  readonly jobs: JobHandlers
   /** Jobs of the decider that any worker of the role may do, through a queue; the others are done beside the decider. */
-  readonly shared?: ReadonlySet<string>
+  readonly shared?: ReadonlySet<JobKind>
   /** Jobs that this process does at a time: those of the decider, and those of the shared queue. */
   readonly concurrency?: number
   readonly queues?: readonly QueueWork[]
@@ -66,6 +72,21 @@ export type Worker = {
   /** Resolves to why it can do no more: its process ends, and work that it had in hand stays open. */
   readonly broken?: Promise<unknown>
   readonly close?: () => Promise<void>
+}
+
+/** Has a job done by a worker. Rejects with `actor.unknown-job` if the worker has no handler for the kind. */
+export async function performJob<Kind extends JobKind>(
+  { jobs }: Worker,
+  { kind, input, done }: JobOf<Kind>,
+  context: JobContext,
+): Promise<readonly NewEvent[]> {
+  const handler: Handler<Kind> | undefined = jobs[kind]
+  if (handler) return handler(input, context)
+  const known = Object.keys(jobs).join(', ') || 'none'
+  throw new RlError(`${context.actor} has no handler for the job '${kind}' (${done})`, {
+    code: 'actor.unknown-job',
+    hint: `the jobs that it does: ${known}; head and worker must be of one version`,
+  })
 }
 
 export type OpenedWorker = {

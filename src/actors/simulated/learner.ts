@@ -10,7 +10,7 @@ import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { accuracyOf } from '../../learning/filters.ts'
 import { rulesOf } from '../../learning/registry.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
-import type { Judge, LearnableGroup, RewriteTask, Train } from '../decider/jobs.ts'
+import type { JudgeRollouts, LearnableGroup, RewriteTask, Train } from '../decider/jobs.ts'
 import { slotName } from '../decider/names.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
@@ -128,7 +128,7 @@ const CAUSES = [
 
 /** Judges a trajectory's steps: each of the m verdicts is right with the judge's accuracy. */
 export function simulatedJudge(
-  job: Judge,
+  job: JudgeRollouts,
   { rollout, task, actions, iteration }: Trajectory,
   { accuracy }: Pick<SimulatedModels, 'accuracy'>,
   { rewardModel }: Config,
@@ -185,7 +185,7 @@ export function simulatedUpdate(
   config: Config,
 ): Update {
   const { simulation, learning } = config
-  const range = role === 'policy' ? learning.policyAccuracyRange : null
+  const range = role === 'policy' ? learning.expert.policyAccuracyRange : null
   const taught = groups.filter(({ accuracy }) => within(accuracyOf(accuracy), range))
   const signal = taught.reduce((sum, group) => sum + 4 * spread(group), 0) / groups.length
   const judged = rulesOf(config).stepReward.needs === 'verdicts'

@@ -4,9 +4,11 @@ import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { seedOf } from '../../random.ts'
-import type { Judge, LoadTasks, RewriteTask, Train } from '../decider/jobs.ts'
+import type { JudgeRollouts, LoadTasks } from '../decider/jobs.ts'
 import { slotName } from '../decider/names.ts'
 import { rolloutQueue } from '../environment/rollout-queue.ts'
+import type { ModelRole } from '../learner/checkpoints.ts'
+import { VERSION_EVENTS } from '../learner/version-events.ts'
 import { openTaskBook, readEvents, trajectoryBook } from '../rollout/log-queries.ts'
 import type { Worker } from '../runtime/worker.ts'
 import {
@@ -35,7 +37,7 @@ export function simulatedWorker(role: Role, config: Config, log: LogClient): Wor
     }
   }
 
-  async function judge(job: Judge): Promise<NewEvent[]> {
+  async function judge(job: JudgeRollouts): Promise<NewEvent[]> {
     const { accuracy } = await models.at(0, job.rewardModelVersion)
     const judged = await trajectories.find(
       job.iteration,
@@ -46,37 +48,37 @@ export function simulatedWorker(role: Role, config: Config, log: LogClient): Wor
       .map((data) => ({ type: 'StepScored', data }))
   }
 
-  async function train(job: Train): Promise<NewEvent> {
-    const now = await models.at(job.parentVersion, job.parentVersion)
-    if (role === 'policy') return { type: 'PolicyUpdated', data: simulatedUpdate('policy', job, now, config) }
-    return { type: 'RewardModelUpdated', data: simulatedUpdate('reward-model', job, now, config) }
+  function learning(role: ModelRole): Worker['jobs'] {
+    const updated = (data: EventData<'PolicyUpdated'>): NewEvent[] => [
+      { type: VERSION_EVENTS[role].updated, data },
+    ]
+    return {
+      'cold-start': async () => updated(simulatedColdStart(role, config)),
+      train: async (job) => {
+        const now = await models.at(job.parentVersion, job.parentVersion)
+        return updated(simulatedUpdate(role, job, now, config))
+      },
+    }
   }
 
+  const jobs: Readonly<Record<Role, Worker['jobs']>> = {
+    head: {},
+    environment: {
+      'load-tasks': async (input) => addTasks(input),
+      play: async (input) => [await play(input)],
+    },
+    policy: learning('policy'),
+    'reward-model': { ...learning('reward-model'), judge },
+    adapter: {
+      rewrite: async (job) => [
+        { type: 'TaskProposed', data: simulatedRewrite(job, await tasks.find(job.parent)) },
+      ],
+    },
+  }
   return {
     concurrency: 64,
     queues: role === 'environment' ? [rolloutQueue(config.run.deadlines.rolloutSeconds * 1000)] : [],
-    async perform({ kind, input }) {
-      switch (kind) {
-        case 'load-tasks':
-          return addTasks(input as LoadTasks)
-        case 'play':
-          return [await play(input as EventData<'RolloutRequested'>)]
-        case 'judge':
-          return judge(input as Judge)
-        case 'rewrite': {
-          const job = input as RewriteTask
-          return [{ type: 'TaskProposed', data: simulatedRewrite(job, await tasks.find(job.parent)) }]
-        }
-        case 'cold-start':
-          return role === 'policy'
-            ? [{ type: 'PolicyUpdated', data: simulatedColdStart('policy', config) }]
-            : [{ type: 'RewardModelUpdated', data: simulatedColdStart('reward-model', config) }]
-        case 'train':
-          return [await train(input as Train)]
-        default:
-          throw new TypeError(`the simulated learner knows no job '${kind}'`)
-      }
-    },
+    jobs: jobs[role],
   }
 }
 

@@ -3,18 +3,16 @@ import type { Config } from '../../config.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { Generation } from '../../models/port.ts'
-import { unchangedVersion } from '../decider/fold.ts'
-import type { Judge, Train } from '../decider/jobs.ts'
-import { updatedEvents } from '../learner/checkpoints.ts'
-import { createCounts, tryOut } from '../learner/endpoint.ts'
-import { type OutsideBatch, trainOutside } from '../learner/outside.ts'
+import type { Train } from '../decider/jobs.ts'
+import { createCounts } from '../learner/endpoint.ts'
+import { servedJudgeLearner } from '../learner/fixed-learner.ts'
+import type { OutsideBatch } from '../learner/outside.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
 import { askFitting, isTooLong, TOO_LONG } from '../learner/shortening.ts'
+import type { OpenedJudge } from '../reward-model/opened-judge.ts'
 import { toldSample } from '../reward-model/prompted-batch.ts'
-import { readIteration } from '../rollout/log-queries.ts'
-import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
-import { testAdvantages } from './test-batch.ts'
+import { readTests } from './read-tests.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests, type WrittenTest } from './unit-tests.ts'
 
 /** Tasks that are judged at a time; the endpoint's own bound is that of its calls. */
@@ -24,13 +22,14 @@ export async function openEndpointTestWriter(
   config: Config,
   opened: OpenSetting,
   log: LogClient,
-): Promise<OpenedWorker> {
+): Promise<OpenedJudge> {
   const { rewardModel, run } = config
   const { environment } = opened
   const judging = testJudgingOf(opened.setting)
   const served = await openServedModel(config, 'reward-model', log, run.deadlines.scoringSeconds)
   const prompt = readPrompt(judging.prompt)
-  const { temperature, topP, maxTokens } = rewardModel
+  const { temperature, maxTokens } = rewardModel
+  const { topP } = rewardModel.expert
   const invalid = createCounts()
   const write: WriteTests = async (task, version, seeds, signal) => {
     const messages = prompt.render({
@@ -57,30 +56,14 @@ export async function openEndpointTestWriter(
     }
     return answers
   }
-  const { judge } = unitTestJudge(config, opened, log, { write, promptSha256: prompt.sha256 })
 
-  async function firstVersion() {
-    await tryOut(served.first, { temperature, topP })
-    return updatedEvents('reward-model', unchangedVersion(0, null))
-  }
-
-  async function batchOf({ iteration, groups }: Train): Promise<OutsideBatch> {
-    const types = ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'] as const
-    const judged = await readIteration(log, iteration, types)
-    const { TrajectoryCompleted: trajectories, StepScored: scored, UnitTestWritten: all } = judged
-    const written = all.filter((test) => test.iteration === iteration)
-    const { bySlot, health } = testAdvantages(groups, trajectories, scored, written, config)
-    const samples: OutsideBatch['samples'][number][] = []
-    let unknown = 0
-    for (const [slot, advantages] of bySlot)
-      for (const test of written.filter((one) => one.slot === slot).sort((a, b) => a.index - b.index)) {
-        const advantage = advantages[test.index] ?? 0
-        if (advantage === 0) continue
-        const id = `${iteration}/${slot}/test-${test.index}`
-        const sample = toldSample(id, test, advantage, rewardModel)
-        if (sample === null) unknown++
-        else samples.push({ ...sample, policyVersion: test.rewardModelVersion })
-      }
+  async function batchOf(job: Train): Promise<OutsideBatch> {
+    const { tests, health } = await readTests(log, job, config)
+    const samples = tests.flatMap(({ id, test, advantage }) => {
+      const sample = toldSample(id, test, advantage, rewardModel.expert)
+      return sample === null ? [] : [{ ...sample, policyVersion: test.rewardModelVersion }]
+    })
+    const unknown = tests.length - samples.length
     return {
       ...{ samples, trainedOn: samples.map(({ id }) => id) },
       health: { ...health, ...(unknown > 0 ? { untrainable: unknown } : {}) },
@@ -88,25 +71,13 @@ export async function openEndpointTestWriter(
     }
   }
 
-  async function train(job: Train, context: JobContext) {
-    const batch = await batchOf(job)
-    if (rewardModel.trainer === 'external') return trainOutside('reward-model', job, batch, config, context)
-    const unchanged = unchangedVersion(job.version, 'the weights live at the endpoint')
-    return updatedEvents('reward-model', { ...unchanged, metrics: { ...batch.health } })
-  }
-
   return {
     note: `${rewardModel.model} behind an endpoint, writing unit tests`,
-    worker: {
-      shared: new Set(['judge']),
-      concurrency: JOBS_AT_A_TIME,
-      async perform({ kind, input }, context) {
-        if (kind === 'cold-start') return firstVersion()
-        return kind === 'judge' ? judge(input as Judge, context.signal) : train(input as Train, context)
-      },
-      counters: () => ({ ...served.counters(), ...invalid.counts() }),
-      close: () => served.close(),
-    },
+    learner: servedJudgeLearner(served.first, { temperature, topP }, batchOf),
+    judge: unitTestJudge(config, opened, log, { write, promptSha256: prompt.sha256 }),
+    ...{ concurrency: JOBS_AT_A_TIME, batchOf },
+    counters: () => ({ ...served.counters(), ...invalid.counts() }),
+    close: () => served.close(),
   }
 }
 

@@ -1,24 +1,24 @@
 import type { Config } from '../../config.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
-import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import type { NewEvent } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { computeOf, openLocalModel } from '../../models/local/model.ts'
-import type { TrainingSample } from '../../models/port.ts'
 import { cachePlace } from '../../package.ts'
-import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
-import { checkpointOf, newestVersion, weightsFolder } from '../learner/checkpoints.ts'
-import { trainOutside } from '../learner/outside.ts'
+import type { ColdStart, Train } from '../decider/jobs.ts'
+import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
+import type { OutsideBatch } from '../learner/outside.ts'
+import { residentLearner } from '../learner/resident-learner.ts'
 import { residentModel } from '../learner/resident-model.ts'
-import { firstVersion, updateModel } from '../learner/update.ts'
-import { logprobTemperature } from '../learner/update-options.ts'
+import { firstVersion } from '../learner/update.ts'
 import { withDemonstrationTasks } from '../policy/demonstration-tasks.ts'
-import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
+import type { OpenedJudge } from '../reward-model/opened-judge.ts'
+import { openTaskBook } from '../rollout/log-queries.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
-import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
+import type { JobContext } from '../runtime/worker.ts'
 import { coldStartTests, lessonsOf } from './cold-start.ts'
 import { answerSample, textCodec, textPrompt } from './packing.ts'
-import { testAdvantages } from './test-batch.ts'
+import { readTests } from './read-tests.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests } from './unit-tests.ts'
 
 const NOTHING_TO_LEARN = 'no unit test has an advantage'
@@ -26,7 +26,7 @@ const NOTHING_TO_LEARN = 'no unit test has an advantage'
 /** Tasks that are judged at a time. */
 const JOBS_AT_A_TIME = 64
 
-export function openLocalTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
+export function openLocalTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedJudge {
   const { rewardModel } = config
   const { setting, environment } = opened
   const lessons = lessonsOf(setting, testJudgingOf(setting))
@@ -39,7 +39,8 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       return { model, codec: textCodec(model) }
     },
   })
-  const { temperature, topP, maxTokens, logprobs } = rewardModel
+  const { temperature, maxTokens } = rewardModel
+  const { topP, logprobs } = rewardModel.expert
 
   const write: WriteTests = async (task, version, seeds, signal) => {
     const question = await lessons.question(environment, task)
@@ -53,18 +54,18 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       return written.map(({ tokens, logprobs }) => ({ text: codec.decode(tokens ?? []), tokens, logprobs }))
     })
   }
-  const { judge } = unitTestJudge(config, opened, log, { write })
 
   async function coldStart({ seed }: ColdStart, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
-    const { rollouts, flippedLabels, ...settings } = rewardModel.coldStart
+    const { rollouts, updates } = rewardModel.coldStart
+    const { flippedLabels, batch, learningRate } = rewardModel.coldStart.expert
     const tasks = await withDemonstrationTasks(config, opened, rollouts, async (own) => own.tasks)
     const start = await coldStartTests(
       await checkpointOf(log, 'policy', 0),
       {
-        ...settings,
+        ...{ updates, batch, learningRate },
         noise: flippedLabels,
-        tokenBudget: rewardModel.training.tokenBudget,
+        tokenBudget: rewardModel.training.expert.tokenBudget,
         contextTokens: config.policy.contextTokens,
         seed,
       },
@@ -84,74 +85,28 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
     }))
   }
 
-  async function train(job: Train, context: JobContext): Promise<NewEvent[]> {
-    const startedMs = performance.now()
-    const { iteration, parentVersion, groups } = job
-    const types = ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'] as const
-    const judged = await readIteration(log, iteration, types)
-    const { TrajectoryCompleted: trajectories, StepScored: scored, UnitTestWritten: all } = judged
-    const written = all.filter((test) => test.iteration === iteration)
-    const { bySlot, health } = testAdvantages(groups, trajectories, scored, written, config)
-    const samples = await samplesOf(written, bySlot, parentVersion)
-    const batch = { samples, trainedOn: samples.map(({ id }) => id), health }
-    if (rewardModel.trainer === 'external') {
-      const versioned = samples.map((sample) => ({ ...sample, policyVersion: parentVersion }))
-      const outside = { ...batch, samples: versioned, none: NOTHING_TO_LEARN }
-      return trainOutside('reward-model', job, outside, config, context)
-    }
-    return updateModel(
-      job,
-      batch,
-      {
-        ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
-        ...{ training: rewardModel.training, temperature: logprobTemperature(rewardModel) },
-        ...{ iterations: config.run.iterations, none: NOTHING_TO_LEARN },
-      },
-      startedMs,
-    )
-  }
-
-  /** The tests with an advantage, in order of their slots and places. */
-  function samplesOf(
-    written: readonly EventData<'UnitTestWritten'>[],
-    bySlot: ReadonlyMap<string, Float64Array>,
-    version: number,
-  ): Promise<TrainingSample[]> {
-    return resident.use(version, async ({ codec }) => {
-      const samples: TrainingSample[] = []
-      for (const [slot, advantages] of bySlot)
-        for (const test of written.filter((one) => one.slot === slot).sort((a, b) => a.index - b.index)) {
-          const advantage = advantages[test.index] ?? 0
-          if (advantage === 0 || test.tokensI32.length === 0) continue
-          const question = await lessons.question(environment, await tasks.find(test.task))
-          samples.push(
-            answerSample(
-              `${test.iteration}/${slot}/test-${test.index}`,
-              textPrompt(codec, 'test', question),
-              readInt32(test.tokensI32),
-              { advantage, logprobs: readFloat32(test.logprobsF32) },
-            ),
-          )
-        }
+  async function batchOf(job: Train): Promise<OutsideBatch> {
+    const { parentVersion } = job
+    const { tests, health } = await readTests(log, job, config)
+    const samples = await resident.use(parentVersion, async ({ codec }) => {
+      const samples: OutsideBatch['samples'][number][] = []
+      for (const { id, test, advantage } of tests) {
+        if (test.tokensI32.length === 0) continue
+        const question = await lessons.question(environment, await tasks.find(test.task))
+        const prompt = textPrompt(codec, 'test', question)
+        const behaviour = { advantage, logprobs: readFloat32(test.logprobsF32) }
+        const sample = answerSample(id, prompt, readInt32(test.tokensI32), behaviour)
+        samples.push({ ...sample, policyVersion: parentVersion })
+      }
       return samples
     })
+    return { samples, trainedOn: samples.map(({ id }) => id), health, none: NOTHING_TO_LEARN }
   }
 
   return {
     note: `${rewardModel.provider}, writing unit tests, from the policy's weights`,
-    worker: {
-      shared: new Set(['judge']),
-      concurrency: JOBS_AT_A_TIME,
-      async perform({ kind, input }, context) {
-        if (kind === 'cold-start') return coldStart(input as ColdStart, context)
-        return kind === 'judge' ? judge(input as Judge, context.signal) : train(input as Train, context)
-      },
-      async prepare() {
-        const version = await newestVersion(log, 'reward-model')
-        if (version !== null) await resident.ready(version)
-      },
-      broken: resident.broken,
-      close: () => resident.close(),
-    },
+    judge: unitTestJudge(config, opened, log, { write }),
+    ...{ concurrency: JOBS_AT_A_TIME, batchOf },
+    ...residentLearner('reward-model', resident, coldStart, batchOf, config, log),
   }
 }

@@ -3,22 +3,20 @@ import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf, type Setting, type Texts } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { unchangedVersion } from '../decider/fold.ts'
-import type { Judge, Train } from '../decider/jobs.ts'
-import { updatedEvents } from '../learner/checkpoints.ts'
+import { A_SCRIPT, fixedLearner, scriptedPolicyLearner } from '../learner/fixed-learner.ts'
 import { faultOf } from '../policy/acting.ts'
-import type { ActReply, ActRequest } from '../rollout/act.ts'
-import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
+import type { OpenedPolicy } from '../policy/opened-policy.ts'
+import type { OpenedJudge } from '../reward-model/opened-judge.ts'
+import { type ActReply, type ActRequest, EMPTY_REPLY } from '../rollout/act.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
-import type { OpenedWorker } from '../runtime/worker.ts'
-import { readTestHealth } from './test-health.ts'
+import { readTests } from './read-tests.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests } from './unit-tests.ts'
 
 export function openScriptedPolicy(
   config: Config,
   { setting, environment }: OpenSetting,
   log: LogClient,
-): OpenedWorker {
+): OpenedPolicy {
   const acting = partOf(setting, 'acting', 'a scripted policy') as Texts
   const tasks = openTaskBook(log)
   const { policyAccuracy } = config.simulation
@@ -35,20 +33,12 @@ export function openScriptedPolicy(
 
   return {
     note: `scripted, right with probability ${policyAccuracy}`,
-    worker: {
-      services: { [ACT_SERVICE]: serveAct((requests) => Promise.all(requests.map(actOne))) },
-      async perform({ kind, input }) {
-        const unchanged =
-          kind === 'cold-start'
-            ? unchangedVersion(0, null)
-            : unchangedVersion((input as Train).version, 'a script does not learn')
-        return updatedEvents('policy', { ...unchanged, metrics: { simulated: 1 } })
-      },
-    },
+    learner: scriptedPolicyLearner(),
+    act: (requests) => Promise.all(requests.map(actOne)),
   }
 }
 
-export function openScriptedTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
+export function openScriptedTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedJudge {
   const { setting, environment } = opened
   const judging = testJudgingOf(setting)
   const { judgeAccuracy } = config.simulation
@@ -63,24 +53,16 @@ export function openScriptedTestWriter(config: Config, opened: OpenSetting, log:
         }
       }),
     )
-  const { judge } = unitTestJudge(config, opened, log, { write })
-
-  async function train(job: Train) {
-    const unchanged = unchangedVersion(job.version, 'a script does not learn')
-    return updatedEvents('reward-model', { ...unchanged, metrics: await readTestHealth(log, job, config) })
-  }
 
   return {
     note: `scripted, right with probability ${judgeAccuracy}`,
-    worker: {
-      shared: new Set(['judge']),
-      concurrency: 16,
-      async perform({ kind, input }, { signal }) {
-        if (kind === 'judge') return judge(input as Judge, signal)
-        if (kind === 'train') return train(input as Train)
-        return updatedEvents('reward-model', unchangedVersion(0, null))
-      },
-    },
+    learner: fixedLearner(
+      'reward-model',
+      async () => ({}),
+      async (job) => ({ metrics: { ...(await readTests(log, job, config)).health }, stopped: A_SCRIPT }),
+    ),
+    judge: unitTestJudge(config, opened, log, { write }),
+    ...{ concurrency: 16, batchOf: null },
   }
 }
 
@@ -91,10 +73,4 @@ function noScript({ name }: Setting, part: string): RlError {
   })
 }
 
-const REPLY: Omit<ActReply, 'action'> = {
-  invalid: null,
-  fits: true,
-  continues: false,
-  tokens: null,
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-}
+const REPLY: ActReply = { ...EMPTY_REPLY, fits: true }

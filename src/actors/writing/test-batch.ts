@@ -48,7 +48,7 @@ export function testAdvantages(
   let trained = 0
   for (const [i, task] of tested.entries()) {
     if (!isTrainable(task.dataset, 'reward-model', { least, most })) continue
-    const rewards = testRewards(task, { invalid: 'minimum', novelOnly: rewardModel.novelTests })
+    const rewards = testRewards(task, { invalid: 'minimum', novelOnly: rewardModel.expert.novelTests })
     if (!rewards) continue
     const advantages = rewardModel.normalisation === 'none' ? rewards : standardise(rewards)
     bySlot.set(groups[i].slot, advantages)

@@ -2,7 +2,7 @@
 import type { Texts } from '../../environments/setting.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import { episodeText, type PromptFile } from '../learner/prompts.ts'
-import type { Acting, Prompting } from '../policy/acting.ts'
+import { type Acting, NOT_FITTING, type Prompting } from '../policy/acting.ts'
 import { askingActing, packAnswer } from '../policy/prompted-acting.ts'
 import { type TextCodec, textPrompt } from './packing.ts'
 
@@ -53,12 +53,3 @@ export function sampledTexts(codec: TextCodec, contextTokens: number): Acting {
     }
   }
 }
-
-const NOT_FITTING = {
-  action: '',
-  invalid: null,
-  fits: false,
-  continues: true,
-  tokens: null,
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-} as const

@@ -18,7 +18,8 @@ import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { Generation } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
-import type { Judge } from '../decider/jobs.ts'
+import type { JudgeRollouts } from '../decider/jobs.ts'
+import type { Judge } from '../learner/ports.ts'
 import { reasoningText } from '../learner/reasoning.ts'
 import { openTaskBook, trajectoryBook } from '../rollout/log-queries.ts'
 
@@ -37,24 +38,20 @@ export type WriteTests = (
   signal: AbortSignal,
 ) => Promise<readonly WrittenTest[]>
 
-export type UnitTestJudge = {
-  /** UnitTestWritten for each test, then StepScored for each rollout. Throws where one could not be run: then nothing counts. */
-  readonly judge: (job: Judge, signal: AbortSignal) => Promise<NewEvent[]>
-}
-
+/** Judges by UnitTestWritten for each test, then StepScored for each rollout. Throws where one could not be run: then nothing counts. */
 export function unitTestJudge(
   config: Config,
   { setting, environment }: OpenSetting,
   log: LogClient,
   { write, promptSha256 }: { readonly write: WriteTests; readonly promptSha256?: string },
-): UnitTestJudge {
+): Judge['judge'] {
   const judging = testJudgingOf(setting)
   const tasks = openTaskBook(log)
   const trajectories = trajectoryBook(log)
   const prompt = promptSha256 === undefined ? {} : { promptSha256 }
 
   /** Those of an evaluation are the same in each, as its rollouts' are. */
-  function seedsOf({ iteration, slot }: Judge, isEvaluation: boolean): Seed[] {
+  function seedsOf({ iteration, slot }: JudgeRollouts, isEvaluation: boolean): Seed[] {
     const { seed } = config.run
     return Array.from({ length: config.rewardModel.samples }, (_, index) =>
       isEvaluation
@@ -63,7 +60,21 @@ export function unitTestJudge(
     )
   }
 
-  async function judge(job: Judge, signal: AbortSignal): Promise<NewEvent[]> {
+  /** [actions][tests]; null for a test that is none. */
+  async function runsOf(
+    task: Task,
+    actions: readonly string[],
+    parsed: readonly ParsedTest[],
+  ): Promise<(TestRun | null)[][]> {
+    const runnable = parsed.flatMap((test) => ('test' in test ? test.test : []))
+    const runs = await judging.run(environment, task, actions, runnable)
+    return runs.map((row) => {
+      const queue = row.values()
+      return parsed.map((test) => ('test' in test ? (queue.next().value ?? null) : null))
+    })
+  }
+
+  return async (job, { signal }) => {
     const startedMs = performance.now()
     const { iteration, slot, rewardModelVersion } = job
     const task = await tasks.find(job.task)
@@ -116,22 +127,6 @@ export function unitTestJudge(
     )
     return [...tests, ...verdicts]
   }
-
-  /** [actions][tests]; null for a test that is none. */
-  async function runsOf(
-    task: Task,
-    actions: readonly string[],
-    parsed: readonly ParsedTest[],
-  ): Promise<(TestRun | null)[][]> {
-    const runnable = parsed.flatMap((test) => ('test' in test ? test.test : []))
-    const runs = await judging.run(environment, task, actions, runnable)
-    return runs.map((row) => {
-      const queue = row.values()
-      return parsed.map((test) => ('test' in test ? (queue.next().value ?? null) : null))
-    })
-  }
-
-  return { judge }
 }
 
 function judgementOf(parsed: ParsedTest, run: TestRun | null): Judgement {

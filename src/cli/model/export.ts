@@ -13,7 +13,8 @@ export const command: Command = {
   help: `
 rl model export --model DIR --out DIR [--dtype F32|F16|BF16] [--adapter]
 
-Merges an adapter into its base model and leaves the optimiser's state out. With --adapter the adapter stays one, on its base.`,
+Merges an adapter into its base model, and leaves out the optimiser's state. With --adapter the adapter stays an adapter
+on its base.`,
   async run(argv) {
     const { values } = parseCommandLine(
       {

@@ -8,7 +8,7 @@ import { readText } from '../../text-file.ts'
 import type { Command } from '../command.ts'
 import { backendFlag, cacheBytes, cacheFlag, required } from '../model-flags.ts'
 
-/** A file of answers that are known is taken as it stands: what it tells of them asks for nothing. */
+/** Fields of known answers, which are ignored. So a file of answers can be used as it is. */
 const TOLD = ['rendered', 'prompt_ids', 'greedy_ids', 'greedy_text', 'logprobs', 'smallest_top2_gap']
 const promptSchema = z
   .strictObject({
@@ -23,11 +23,12 @@ export const command: Command = {
   help: `
 rl model generate --model PATH --prompts FILE.jsonl [--tokens 32] [--backend NAME] [--cache-megabytes 256]
 
-PATH is a Hugging Face folder, an adapter on one, or a GGUF file. A line of the file is {"prompt": "...", "chat": true}: with chat the
-model's template renders the prompt as a user's message, without it the text stands as it is. Keys of answers may stand beside them
-(${TOLD.join(', ')}) and are not read.
-A repetition_penalty of the folder's generation_config.json acts, as it does in transformers; log-probs are of the logits before it.
-Writes a JSON line a prompt, in order: {prompt_ids, greedy_ids, greedy_text, logprobs}; the text shows special tokens.`,
+PATH is a Hugging Face folder, an adapter on one, or a GGUF file. A line of the file is {"prompt": "...", "chat": true}.
+With chat the model's template renders the prompt as a user's message. Without it the text is used as it is. Keys of
+answers (${TOLD.join(', ')}) are ignored.
+A repetition_penalty of the folder's generation_config.json is applied, as in transformers. Log-probs are of the logits
+before it. Writes a JSON line a prompt, in order: {prompt_ids, greedy_ids, greedy_text, logprobs}. The text shows special
+tokens.`,
   async run(argv) {
     const { values } = parseCommandLine(
       {

@@ -10,9 +10,9 @@ export const command: Command = {
   help: `
 rl model get OWNER/NAME [--to DIR] [--revision main] [--dry-run]
 
-Fetches config, tokenizer and weights (safetensors, else a single GGUF file) into .cache/models/OWNER/NAME or DIR, says size and licence
-first, and checks every file's digest. Broken off, the same command goes on where it ended. HF_ENDPOINT names another hub or a mirror,
-HF_TOKEN a token for gated models.`,
+Fetches config, tokenizer and weights (safetensors, else a single GGUF file) into .cache/models/OWNER/NAME or DIR. Prints
+size and licence first, and checks every file's digest. After an interruption the same command goes on. HF_ENDPOINT names
+another hub or a mirror, HF_TOKEN a token for gated models.`,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
       {

@@ -11,17 +11,17 @@ export const command: Command = {
   help: `
 rl model sample --model DIR --prompt TEXT | --chat TEXT [options]
 
---prompt continues the text as it is; --chat puts it as a user's message through the model's template.
+--prompt continues the text as it is. --chat renders it as a user's message with the model's template.
 
   --max-tokens N     64
-  --temperature T    1; 0 takes the likeliest token
+  --temperature T    1 (0 takes the likeliest token)
   --top-p P          1
   --stop TEXT        ends before this text (may be given several times)
   --seed N           0
-  --n N              1: so many texts
+  --n N              1 (number of texts)
   --backend NAME     auto
-  --cache-megabytes N  256: keys and values; no prompt with its text is longer than what fits
-  --json             one JSON object for each text, with token ids and log-probs`,
+  --cache-megabytes N  256 (for keys and values; it bounds the length of a prompt with its text)
+  --json             prints one JSON object a text, with token ids and log-probs`,
   async run(argv) {
     const { values } = parseCommandLine(
       {

@@ -25,15 +25,15 @@ Each line of the data is {"prompt", "completion"}, {"messages": [{"role", "conte
 {"text"}. --config starts a new model whose word-level tokenizer is trained on the data.
 
   --epochs N         1
-  --batch N          16: samples of one optimiser step
-  --lr X             1e-4 (1e-3 with --config): highest rate, after a warm-up, then a half cosine
+  --batch N          16 (samples of one optimiser step)
+  --lr X             1e-4, 1e-3 with --config (highest rate, after a warm-up, then a half cosine)
   --lora RANK        trains a low-rank adapter of this rank and writes it alone (--lora-alpha X, 2 RANK)
-  --context N        512: context of a new model
-  --token-budget N   4096: most tokens in one pass
+  --context N        512 (context of a new model)
+  --token-budget N   4096 (most tokens in one pass)
   --weight-decay X   0.01
   --seed N           0
   --backend NAME     auto
-  --json             one JSON object for each step`,
+  --json             prints one JSON object a step`,
   async run(argv) {
     const { values } = parseCommandLine(
       {

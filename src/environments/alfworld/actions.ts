@@ -5,14 +5,16 @@ import { type Atom, type Formula, isVariable, type Parameter } from './formula.t
 import { type Binding, compileSearch, type Found, type Tables } from './match.ts'
 import { type Conjunction, normalForm } from './normal-form.ts'
 
-/** An action schema made ready for one game. Arguments are the declared parameters' values, in order. */
+/** An action schema prepared for one game. Arguments are the declared parameters' values, in order. */
 export type Operator = {
   readonly schema: ActionSchema
   /** Predicates whose facts decide which instances are applicable. */
   readonly reads: ReadonlySet<number>
-  /** All instances whose precondition holds and that are no no-ops, each once. */
+  /** Returns all instances whose precondition holds and that change something, each once. */
   readonly instances: (facts: Facts) => readonly (readonly Entity[])[]
-  /** The facts after the action. Deletes come before adds; conditions are looked at before either. */
+  /**
+   * Returns the facts after the action. Conditions are tested before any change. Deletes come before adds.
+   */
   readonly apply: (facts: Facts, args: readonly Entity[]) => Facts
 }
 
@@ -52,7 +54,10 @@ function predicatesOf(tables: Tables, conjunctions: readonly Conjunction[]): Set
   return found
 }
 
-/** A condition as a test of facts, given the values of the parameters that it uses. @param place for messages */
+/**
+ * Compiles a condition into a test of facts, given the values of its parameters. @param place name for
+ * messages
+ */
 export function compileTest(
   tables: Tables,
   formula: Formula,
@@ -63,7 +68,7 @@ export function compileTest(
   return (facts, binding) => searches.some((search) => search(facts, binding))
 }
 
-/** Gathers instances, each once whatever the alternatives and `exists` values that lead to it. */
+/** Gathers instances. Each comes once, even if several alternatives or `exists` values lead to it. */
 function collector({ name, parameters }: ActionSchema, radix: number) {
   let tuples: Entity[][] = []
   let seen = new Set<number | string>()
@@ -89,8 +94,9 @@ function collector({ name, parameters }: ActionSchema, radix: number) {
 }
 
 /**
- * Fast Downward's rule for no-ops: a delete of an atom that is also added is void, an effect that the precondition itself requires
- * is dropped, and the action counts only if something remains. A conditional effect always remains.
+ * Fast Downward's rule for no-ops. A delete of an atom that is also added is void. An effect that the
+ * precondition already requires is dropped. The action counts only if something remains. A conditional effect
+ * always remains.
  */
 function somethingRemains(
   tables: Tables,
@@ -118,7 +124,7 @@ function somethingRemains(
     candidates.some(({ key, droppedBy }) => !droppedBy.some((other) => other(binding) === key(binding)))
 }
 
-/** The key of an atom for given values of the variables. */
+/** Returns the key of an atom for given values of the variables. */
 function keyOf(
   tables: Tables,
   { args }: Atom,

@@ -3,7 +3,7 @@ import type { Entity, Facts } from './facts.ts'
 import type { Text } from './text.ts'
 import type { RenderContext } from './text-query.ts'
 
-/** The applicable instances of one action: row i of `args` has the command `commands[i]`. */
+/** The applicable instances of one action. Row i of `args` has the command `commands[i]`. */
 export type Instances = {
   readonly args: readonly (readonly Entity[])[]
   readonly commands: readonly string[]
@@ -12,9 +12,11 @@ export type Instances = {
 }
 
 /**
- * The applicable instances of an action as a function of the facts. Results are kept for actions that depend on nothing that changes,
- * or on one predicate with a single fact: where the agent is decides on all `go to …` of a scene.
- * @param varying the facts that can change and that decide on the instances and their commands, as indexes into Facts
+ * Returns a function from the facts to the applicable instances of an action. Results are cached in two
+ * cases: the action depends on nothing that changes, or on one predicate with a single fact. For example, the
+ * agent's place decides on all `go to …` of a scene.
+ * @param varying facts that can change and that decide on the instances and their commands, as indexes into
+ * Facts
  */
 export function applicableInstances(
   operator: Operator,
@@ -42,7 +44,7 @@ export function applicableInstances(
   }
 }
 
-/** Renders commands; once for the same arguments where the command depends on nothing that changes. */
+/** Renders commands. If the command depends on nothing that changes, equal arguments are rendered once. */
 function commandRenderer(
   command: Text,
   varying: readonly number[],

@@ -10,17 +10,20 @@ import { RlError } from '../../errors.ts'
 import { cachePlace } from '../../package.ts'
 import { makePublicFolder } from '../../platform/public-folder.ts'
 
-/** A file inside of an archive. */
+/** A file inside an archive. */
 export type ArchiveMember = {
   readonly path: string
-  /** @throws RlError where the member is damaged or longer than `limit` bytes */
+  /** @throws RlError if the member is damaged or longer than `limit` bytes */
   readonly read: (limit: number) => Promise<Buffer>
 }
 
 const SUFFIX = /\.(zip|tar|tar\.gz|tgz|tar\.xz)$/i
 export const isArchive = (path: string) => SUFFIX.test(path)
 
-/** The files in a .zip, .tar, .tar.gz or .tar.xz, in the archive's order. Compressed tars are unpacked once into the cache. */
+/**
+ * Returns the files in a .zip, .tar, .tar.gz or .tar.xz, in the archive's order. A compressed tar is unpacked
+ * once into the cache.
+ */
 export async function archiveMembers(path: string): Promise<readonly ArchiveMember[]> {
   const suffix = SUFFIX.exec(path)?.[1].toLowerCase()
   switch (suffix) {
@@ -37,7 +40,7 @@ export async function archiveMembers(path: string): Promise<readonly ArchiveMemb
   }
 }
 
-/** The tar inside of a compressed one, from the cache where it was unpacked before. */
+/** Returns the path of the unpacked tar, from the cache if it is there. */
 async function unpackedTar(path: string, isXz: boolean): Promise<string> {
   const { size, mtimeMs } = await stat(path)
   const key = createHash('sha256')
@@ -61,7 +64,7 @@ async function unpackedTar(path: string, isXz: boolean): Promise<string> {
   return target
 }
 
-/** The output of the system's `xz -dc`; ends with an error where xz does. */
+/** Returns the output of the system's `xz -dc`. Ends with an error if xz does. */
 async function xzOutput(path: string): Promise<Readable> {
   const child = spawn('xz', ['-dc', '--', path], { stdio: ['ignore', 'pipe', 'ignore'] })
   await new Promise<void>((started, failed) => {
@@ -126,7 +129,7 @@ async function tarMembers(path: string): Promise<ArchiveMember[]> {
   }
 }
 
-/** The header's checksum: the sum of its bytes, with blanks in the place of the checksum itself. */
+/** Checks the header's checksum: the sum of its bytes, with blanks in place of the checksum itself. */
 function isTarHeader(header: Buffer): boolean {
   let sum = 8 * 32
   header.forEach((byte, i) => {

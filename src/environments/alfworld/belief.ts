@@ -1,9 +1,11 @@
-/** What an agent believes of what it has not seen: which objects are missing, and where the tables would look for them. */
+/**
+ * An agent's beliefs about unseen things: which objects are missing, and how likely each place holds them.
+ */
 import { canContain, canonicalType, placementRate } from './generator/tables.ts'
 import { type Knowledge, likelyOpenable } from './knowledge.ts'
 import type { Item, Situation } from './situation.ts'
 
-/** Knowledge as a situation: what is not known is taken as the tables have it. */
+/** Returns knowledge as a situation. Unknown facts are taken from the tables. */
 export function believed(knowledge: Knowledge): Situation | null {
   const { goal, held, here, items, receptacles } = knowledge
   if (!goal) return null
@@ -27,7 +29,9 @@ export function believed(knowledge: Knowledge): Situation | null {
   }
 }
 
-/** The types of which the goal still needs an object that nobody has seen, one entry an object. */
+/**
+ * Returns the types of missing objects, one entry an object: the goal needs them, and nobody has seen them.
+ */
 export function missingIn({ goal, items, held }: Situation): string[] {
   const reachable = (type: string) =>
     items.filter((item, index) => item.type === type && (index === held || item.in.length > 0)).length
@@ -44,7 +48,7 @@ export type Look = {
   readonly chances: readonly number[]
 }
 
-/** Looks at all receptacles not seen yet, best first. */
+/** Returns looks at all unseen receptacles, best first. */
 export function looksFor(knowledge: Knowledge, situation: Situation, missing: readonly string[]): Look[] {
   const unseen = knowledge.receptacles.flatMap(({ seen }, index) => (seen ? [] : [index]))
   return orderedLooks(situation, unseen, missing)
@@ -78,7 +82,7 @@ function likelihood({ type, target }: Situation['goal'], object: string, recepta
   const rate = placementRate(canonicalType(object), canonicalType(receptacle))
   const weight = rate + (canContain(canonicalType(receptacle), canonicalType(object)) ? 1e-3 : 1e-5)
   if (receptacle !== target) return weight
-  // A goal is never reached at the start, so its target rarely holds its object.
+  // A goal never holds at the start, so its target rarely holds its object.
   return type === 'pick_and_place_simple'
     ? weight * 1e-3
     : type === 'pick_two_obj_and_place'
@@ -87,8 +91,8 @@ function likelihood({ type, target }: Situation['goal'], object: string, recepta
 }
 
 /**
- * Commands that an agent at the start spends on looking where nothing is, before it has seen all that the goal needs: by the order of
- * the tables, with the true contents of the situation.
+ * Returns the number of commands spent on looks that find nothing, before all that the goal needs was seen.
+ * The agent follows the order of the tables. The contents are those of the situation.
  */
 export function looksInVain(situation: Situation): number {
   const { goal, items, receptacles } = situation
@@ -113,12 +117,12 @@ export function looksInVain(situation: Situation): number {
   return wasted
 }
 
-/** Numbers of objects that are only supposed: above any that a game has. */
+/** First number of objects that are only assumed. It is above any number in a game. */
 export const UNNAMED = 1_000_001
 
 type Find = { readonly probability: number; readonly found: readonly string[] }
 
-/** What may be found in a receptacle, as made-up names, with probabilities that sum to 1. */
+/** Returns the objects that a receptacle may hold, as made-up names, with probabilities that sum to 1. */
 export function findsIn(
   { receptacles, goal }: Situation,
   receptacle: number,
@@ -133,7 +137,7 @@ export function findsIn(
     ].filter(({ probability }) => probability > 1e-9)
   const [a, b] = chances
   const alike = missing[0] === missing[1]
-  // Both objects of a pick-two task in one target would be a goal that held at the start.
+  // With both objects of a pick-two task in one target, the goal would hold at the start.
   const both = alike && receptacles[receptacle].type === goal.target ? names.slice(0, 1) : names
   return [
     { probability: (1 - a) * (1 - b), found: [] },

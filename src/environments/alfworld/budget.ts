@@ -1,9 +1,11 @@
 import { RlError } from '../../errors.ts'
 
-/** Facts that one query may look at. Real games need some hundreds; a hostile file could ask for 10^20. */
+/**
+ * Most facts that one query may look at. Real games need some hundreds. A hostile file could ask for 10^20.
+ */
 const MAX_WORK = 5_000_000
 
-/** Counts the facts looked at since the last `start`; shared by all queries, which never interleave. */
+/** Counts the facts looked at since the last `start`. All queries share it, because they never interleave. */
 export const budget = {
   left: MAX_WORK,
   start(): void {

@@ -1,4 +1,6 @@
-/** What a reward model says of steps in these games; a complaint names what task adaptation goes by. */
+/**
+ * The vocabulary of a reward model for these games. Each complaint names a cause that task adaptation uses.
+ */
 import type { Causes } from '../causes.ts'
 
 export const CAUSES: Causes = {

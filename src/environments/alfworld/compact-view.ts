@@ -1,6 +1,7 @@
 /**
- * ALFWorld's texts in few words, for a small model that reads a whole episode as one packed sequence. Nothing that an agent
- * could use is left out, only what is known anyway (where it arrived, the words around a list). What no rule knows stays as it is.
+ * Short forms of ALFWorld's texts, for a small model that reads a whole episode as one packed sequence. They
+ * leave out only what is known anyway: the place of arrival, and the words around a list. A text that no rule
+ * knows stays as it is.
  */
 
 /** Goal and surroundings, e.g. `put a hot egg in garbagecan : cabinet 2 cabinet 1 fridge 1`. */
@@ -9,7 +10,7 @@ export function compactIntro(goal: string, observation: string): string {
   return `${goal.trim().replace(/\.$/, '')} : ${seen === undefined ? observation : listed(seen)}`
 }
 
-/** What a command's answer tells, e.g. `closed`, `open mug 2`, `nothing`, `ok`. */
+/** Short form of a command's answer, e.g. `closed`, `open mug 2`, `nothing`, `ok`. */
 export function compactObservation(observation: string): string {
   const text = observation.replace(/^You (?:arrive at|open) [^.]*\. /, '')
   for (const [pattern, words] of OBSERVATIONS) {
@@ -20,7 +21,7 @@ export function compactObservation(observation: string): string {
 }
 
 /**
- * The words that stand for a command: without `to`, `from` and `with`, and for taking without the place, since an object is
+ * Short form of a command: without `to`, `from` and `with`. A `take` also omits the place, since an object is
  * in one place only. Different commands keep different words.
  */
 export function compactCommand(command: string): string {
@@ -48,7 +49,7 @@ const OBSERVATIONS: readonly (readonly [RegExp, string | ((list: string) => stri
   [/^\s*Available commands:/, 'help'],
 ]
 
-/** `a mug 2, a plate 1, and an egg 3` as `mug 2 plate 1 egg 3`. */
+/** Turns `a mug 2, a plate 1, and an egg 3` into `mug 2 plate 1 egg 3`. */
 function listed(list: string): string {
   return list
     .split(/,? and |, /)

@@ -1,4 +1,4 @@
-/** What a critique says went wrong, found by its words. */
+/** Finds the causes of failure that a critique names by its words. */
 
 const CAUSES = ['wrong-object', 'wrong-receptacle', 'search', 'open', 'treat', 'wander'] as const
 
@@ -36,7 +36,7 @@ const WORDS: readonly (readonly [Cause, RegExp])[] = [
   ['wander', /wander|loop|repeat|repetit|aimless|back and forth|useless|no effect|nothing happen|wast/i],
 ]
 
-/** The causes that a critique names, each once, those named more often first. */
+/** Returns the causes that a critique names, each once. The most frequent come first. */
 export function causesOf(critique: string): Cause[] {
   const counted = WORDS.map(([cause, pattern]) => ({
     cause,

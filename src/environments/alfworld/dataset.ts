@@ -6,7 +6,7 @@ import { textOf } from '../../text-file.ts'
 import { archiveMembers, isArchive } from './archive.ts'
 import { MAX_GAME_CHARACTERS } from './game-file.ts'
 
-/** The six kinds of tasks that ALFWorld plays. */
+/** The six kinds of tasks in ALFWorld. */
 export const TASK_KINDS = [
   'pick_and_place_simple',
   'look_at_obj_in_light',
@@ -20,25 +20,28 @@ type TaskKind = (typeof TASK_KINDS)[number]
 /** ALFWorld's folders of games: for training, rooms seen in training, and new rooms. */
 const SPLITS: readonly string[] = ['train', 'valid_seen', 'valid_unseen']
 
-/** A game file in a data set, not read yet. */
+/** A game file in a data set that was not read yet. */
 export type GameEntry = {
-  /** `split/task/trial` where the folders tell it, else the path: the key for results. */
+  /** Key for results: `split/task/trial` if the folders have this form, else the path. */
   readonly key: string
-  /** The folder above the task's, e.g. `train`; null where the game lies elsewhere. */
+  /** The folder above the task's, e.g. `train`. Null if the path has another form. */
   readonly split: string | null
-  /** The first part of the task folder's name; null where it is none of ALFWorld's. */
+  /** The first part of the task folder's name. Null if it is not one of ALFWorld's. */
   readonly kind: TaskKind | null
-  /** Where it lies, for messages. */
+  /** Path for messages. */
   readonly path: string
-  /** The text of the game file. */
+  /** Resolves to the text of the game file. */
   readonly read: () => Promise<string>
 }
 
 export type Dataset = {
   readonly root: string
-  /** All games by split, task and trial; without those ALFWorld leaves out (movable receptacles, sliced objects). */
+  /**
+   * All games by split, task and trial. Games that ALFWorld leaves out (movable receptacles, sliced objects)
+   * are missing.
+   */
   readonly games: readonly GameEntry[]
-  /** The game that a recorded path means: with or without a leading `json_2.1.1/` and a trailing `.gz`. */
+  /** Returns the game of a recorded path, with or without a leading `json_2.1.1/` and a trailing `.gz`. */
   readonly find: (path: string) => GameEntry | undefined
 }
 
@@ -47,8 +50,9 @@ const MAX_BYTES = 4 * MAX_GAME_CHARACTERS
 const MAX_DEPTH = 8
 
 /**
- * Opens a data set: a folder that holds `json_2.1.1`, that folder, a split, a task, a single game file (also .gz), or an archive of
- * any of these. Archives directly in a folder count as part of it, unless the same game lies there unpacked.
+ * Opens a data set. It may be a folder with `json_2.1.1`, that folder, a split, a task, a single game file
+ * (also .gz), or an archive of these. Archives directly in a folder belong to it. An unpacked copy of a game
+ * comes first.
  */
 export async function openDataset(root: string): Promise<Dataset> {
   const info = await stat(root).catch((cause) => {
@@ -79,7 +83,7 @@ export async function openDataset(root: string): Promise<Dataset> {
   }
 }
 
-/** The text of a game file; a name that ends with .gz is unpacked. */
+/** Returns the text of a game file. If its name ends with .gz, it is unpacked. */
 export async function readGameText(path: string): Promise<string> {
   const { size } = await stat(path).catch((cause) => {
     throw new RlError(`there is no ${path}`, { code: 'alfworld.no-data', cause })
@@ -130,7 +134,10 @@ async function entriesIn(archive: string): Promise<GameEntry[]> {
     }))
 }
 
-/** Split, kind and key from a path `…/split/task/trial/game.tw-pddl` or a file name `split__task__trial.tw-pddl`. */
+/**
+ * Reads split, kind and key from a path `…/split/task/trial/game.tw-pddl` or a file name
+ * `split__task__trial.tw-pddl`.
+ */
 function placeOf(path: string): Pick<GameEntry, 'key' | 'split' | 'kind'> {
   const [split, task] = partsOf(path)
   const kind = TASK_KINDS.find((known) => task?.startsWith(`${known}-`)) ?? null

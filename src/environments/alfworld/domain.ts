@@ -10,7 +10,7 @@ import {
 } from './formula.ts'
 import { construct, isWord, type List, type Node, readList, syntaxError, unsupported } from './sexpr.ts'
 
-/** A change that an action makes: unconditional, or where `when` held before the action. */
+/** A change that an action makes. If `when` is given, it must have held before the action. */
 export type Effect = { readonly add: boolean; readonly atom: Atom; readonly when: Formula | null }
 
 export type ActionSchema = {
@@ -26,18 +26,18 @@ export type Domain = {
   readonly types: ReadonlySet<string>
   readonly predicates: ReadonlyMap<string, Predicate>
   readonly actions: readonly ActionSchema[]
-  /** Predicates that no action changes. */
+  /** Whether no action changes the predicate. */
   readonly isStatic: (predicate: string) => boolean
 }
 
 const SOURCE = 'pddl_domain'
-/** Larger domains are refused; ALFRED's has 31 predicates, 15 actions and at most 6 parameters and 5 effects. */
+/** Larger domains are refused. ALFRED's has 31 predicates, 15 actions, at most 6 parameters and 5 effects. */
 const MAX_PREDICATES = 1_000
 const MAX_ACTIONS = 1_000
 const MAX_PARAMETERS = 16
 const MAX_EFFECTS = 200
 
-/** Reads a domain of the supported PDDL subset. @throws RlError with the line and the construct. */
+/** Reads a domain of the supported PDDL subset. @throws RlError with the line and the construct */
 export function parseDomain(text: string): Domain {
   const { name, sections } = readDefinition(text, SOURCE, 'domain')
   const types = new Set<string>()
@@ -78,7 +78,7 @@ export function parseDomain(text: string): Domain {
   }
 }
 
-/** `(define (domain|problem NAME) section …)`, shared by domains and problems. */
+/** Reads `(define (domain|problem NAME) section …)`, the form of domains and problems. */
 export function readDefinition(text: string, source: string, kind: 'domain' | 'problem') {
   const { items, line } = readList(text, source)
   const [define, title, ...sections] = items
@@ -98,7 +98,7 @@ export function readDefinition(text: string, source: string, kind: 'domain' | 'p
   }
 }
 
-/** Types and predicates first, whatever the order in the text. */
+/** Puts types and predicates first, in any order of the text. */
 function inOrder<T extends { readonly head: string }>(sections: readonly T[]): T[] {
   const rank = (head: string) => [':types', ':predicates'].indexOf(head) + 1 || 3
   return [...sections].sort((a, b) => rank(a.head) - rank(b.head))
@@ -164,7 +164,7 @@ function readAction(section: List, scope: Scope): ActionSchema {
 
 function readEffects(node: Node, scope: Scope, when: Formula | null): Effect[] {
   const head = isWord(node) ? undefined : node.items[0]
-  if (isWord(node)) throw syntaxError(SOURCE, node.line, `${construct(node)} where an effect must be`)
+  if (isWord(node)) throw syntaxError(SOURCE, node.line, `expected an effect, found ${construct(node)}`)
   if (head === undefined) return []
   const rest = node.items.slice(1)
   switch (isWord(head) ? head.word : '') {

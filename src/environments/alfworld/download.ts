@@ -11,7 +11,7 @@ export type Download = {
   readonly path: string
   /** 64 hexadecimal digits. */
   readonly sha256: string
-  /** What the checksum was compared with. */
+  /** The checksum with which the file's was compared. */
   readonly trust:
     | 'as given with --sha256'
     | 'as recorded at the first download'
@@ -19,9 +19,10 @@ export type Download = {
 }
 
 /**
- * Fetches a file into a folder; a file that is there already is only checked. Its SHA-256 must be the given one, or the one recorded
- * beside it in FILE.sha256; where there is neither it is recorded.
- * @throws RlError without a network, for an answer other than 200, and for a wrong checksum (nothing is kept then)
+ * Fetches a file into a folder. An existing file is only checked. Its SHA-256 must be the given one, or the
+ * one recorded beside it in FILE.sha256. If there is neither, it is recorded.
+ * @throws RlError without a network, for a status other than 200, and for a wrong checksum, which keeps no
+ * file
  */
 export async function download(
   url: string,

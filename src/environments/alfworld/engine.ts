@@ -3,26 +3,29 @@ import { applyMove, commandsOf, initialWorld, isGoal, moveFor, renderText, type 
 
 export const NOTHING_HAPPENS = 'Nothing happens.'
 
-/** A moment of an episode. A value: `step` returns the next one, so an episode can be continued from any step. */
+/**
+ * A moment of an episode. It is a value: `step` returns the next one, so an episode can be continued from any
+ * step.
+ */
 export type State = {
   readonly world: World
-  /** What the player reads: the introduction, or the answer to the last command. */
+  /** Text for the player: the introduction, or the answer to the last command. */
   readonly observation: string
-  /** Commands that do something here, sorted by code point. */
+  /** Commands that change something here, sorted by code point. */
   readonly admissible: readonly string[]
   readonly won: boolean
-  /** 1 where the goal holds, else 0: a value of the state, which can fall again. */
+  /** 1 if the goal holds now, else 0. It can fall again. */
   readonly score: 0 | 1
-  /** Won, or at the step limit. */
+  /** Whether the game is won or at the step limit. */
   readonly done: boolean
-  /** Commands given so far, also those to which nothing happened. */
+  /** Number of commands so far. It includes commands without effect. */
   readonly steps: number
-  /** Commands that did something. */
+  /** Number of commands with an effect. */
   readonly moves: number
   readonly maxSteps: number
 }
 
-/** The start of an episode. ALFWorld's own step limit is 50; without one there is no limit. */
+/** Returns the start of an episode. ALFWorld's own step limit is 50. Without one there is no limit. */
 export function initialState(
   game: Game,
   { maxSteps = Number.POSITIVE_INFINITY }: { readonly maxSteps?: number } = {},
@@ -31,12 +34,15 @@ export function initialState(
   return stateOf(world, renderText(world, game.intro, []), { steps: 0, moves: 0, maxSteps })
 }
 
-/** The next state. After the end every command returns the same state, as in ALFWorld's batch environment. */
+/**
+ * Returns the next state. After the end every command returns the same state, as in ALFWorld's batch
+ * environment.
+ */
 export function step(state: State, command: string): State {
   return state.done ? state : advance(state, command)
 }
 
-/** As `step`, but goes on after the end, as the bare engine does: the goal can be lost again. */
+/** Like `step`, but goes on after the end, as the bare engine does. So the goal can be lost again. */
 export function advance(state: State, command: string): State {
   const { world, moves, maxSteps } = state
   const steps = state.steps + 1

@@ -37,33 +37,36 @@ import { solve } from './solver.ts'
 import { type Goal, goalOfProblem, sentenceOf } from './tasks.ts'
 import { alfworldWords } from './words.ts'
 
-/** New rooms and goals. In-domain tests use the training's pairs, sizes and shares; ood the unseen fifth of pairs in larger rooms. */
+/**
+ * New rooms and goals. In-domain tests use the pairs, sizes and shares of training. Ood tests use the unseen
+ * fifth of pairs, in larger rooms.
+ */
 type GeneratedSource = {
   readonly kind: 'generated'
   readonly seed: number
-  /** Tasks a split. */
+  /** Number of tasks by split. */
   readonly counts: Readonly<Record<Split, number>>
   readonly size: Difficulty | RoomSize
-  /** How much larger the ood rooms are. Default 1.5. */
+  /** Factor by which ood rooms are larger. Default: 1.5. */
   readonly oodFactor?: number
-  /** Default: all six types alike. */
+  /** Default: equal shares of all six types. */
   readonly shares?: Shares
 }
 
 /**
- * Real games: a split is asked for by the name of its folder, or as `in-domain` (valid_seen) and `ood` (valid_unseen). Other
- * folders serve as train and in-domain alike.
+ * Real games. A split is named by its folder, or as `in-domain` (valid_seen) or `ood` (valid_unseen). Any
+ * other folder serves as train and in-domain alike.
  */
 type FolderSource = {
   readonly kind: 'folder'
   readonly path: string
-  /** Most tasks a split, taken evenly over its games. Default: all. */
+  /** Most tasks by split, taken evenly over its games. Default: all. */
   readonly counts?: Readonly<Partial<Record<string, number>>>
 }
 
 export type AlfworldOptions = {
   readonly source: GeneratedSource | FolderSource
-  /** Games kept ready. Default 256. */
+  /** Number of games kept ready. Default: 256. */
   readonly cachedGames?: number
   /** Default: the task type stays. */
   readonly rewrite?: { readonly anyType?: boolean }
@@ -74,22 +77,25 @@ type Split = (typeof SPLITS)[number]
 
 export interface AlfworldEnvironment extends Environment {
   reset(task: Task, options: { readonly seed: Seed; readonly maxSteps: number }): Promise<ImmediateEpisode>
-  /** The task in words. */
+  /** Resolves to the task in words. */
   describe(task: Task): Promise<string>
   rewrite(request: RewriteRequest): Promise<Rewrite>
-  /** Values for the prompt of rewriting by a language model. */
+  /** Resolves to values for the prompt of rewriting by a language model. */
   briefing(request: RewriteRequest): Promise<Readonly<Record<string, string>>>
   rewriteAs(request: RewriteRequest, answer: string): Promise<Rewrite>
   validate(task: Task): Promise<Validation>
   progress(task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
-  /** Advises on an episode that begins with this turn. */
+  /** Returns an expert for an episode that begins with this turn. */
   expert(first: Turn): Expert
   readonly view: CompactView
-  /** The closed word list of a small model. */
+  /** Returns the closed word list of a small model. */
   words(): readonly string[]
 }
 
-/** The environment of text games. Deterministic: tasks follow from the options, episodes from the commands. */
+/**
+ * Returns the environment of text games. It is deterministic: tasks follow from the options, episodes from
+ * the commands.
+ */
 export function alfworldEnvironment({
   source,
   cachedGames = 256,
@@ -141,7 +147,8 @@ export function alfworldEnvironment({
       return 'commands' in plan ? { ok: true } : { ok: false, reason: plan.unsolvable }
     },
     progress(task, _seed, actions) {
-      // Hundreds may be asked for at once and take seconds: one at a time, others of this process between them.
+      // Hundreds may be asked for at once and take seconds. So they come one at a time, and other work gets
+      // its turn.
       const mine = measured
         .then(() => new Promise(setImmediate))
         .then(async () => progressOf(await gameFor(task), actions))
@@ -164,14 +171,14 @@ function alfworldExpert(first: Turn): Expert {
   }
 }
 
-/** A training task never turns into one with a pair that is kept for ood tests. */
+/** A training task never becomes one whose pair is kept for ood tests. */
 function allowedFor(task: Task): (goal: Goal) => boolean {
   const recipe = recipeOf(task)
   return ({ object, target }) =>
     recipe.source !== 'generated' || recipe.pairs !== 'seen' || !isUnseenPair(object, target)
 }
 
-/** The task that the room of a rewritten one came with. */
+/** Returns the original task of a rewritten task's room. */
 function originalOf(task: Task): Task {
   const { goal: _, ...origin } = recipeOf(task)
   return { ...task, recipe: origin }
@@ -195,7 +202,7 @@ async function generatedTasks(
   const sized = split === 'ood' ? larger(own, oodFactor) : own
   const tasks: Task[] = []
   for (let index = 0; index < counts[split]; index++) {
-    // Thousands take seconds: others of this process must get their turn.
+    // Thousands take seconds. Other work of this process must get its turn.
     if (index % DRAFTED_AT_ONCE === 0) await new Promise(setImmediate)
     const origin = { seed: seedOf(seed, 'alfworld', split, index), size: sized, shares, pairs }
     const { goal, sentence } = draftGame(origin)
@@ -204,7 +211,7 @@ async function generatedTasks(
   return tasks
 }
 
-/** Games that are drafted between two turns of the event loop. */
+/** Number of games that are drafted between two turns of the event loop. */
 const DRAFTED_AT_ONCE = 16
 
 async function folderTasks({ counts }: FolderSource, split: string, { games }: Dataset): Promise<Task[]> {
@@ -223,7 +230,7 @@ async function folderTasks({ counts }: FolderSource, split: string, { games }: D
 
 type Pick = (...lists: GameEntry[][]) => GameEntry[]
 
-/** Which games stand for a split where the data set has no folder of that name. */
+/** Real splits that stand for a split of which the data set has no folder. */
 const PARTS: Readonly<
   Record<Split, (named: (name: string) => GameEntry[], first: Pick, others: GameEntry[]) => GameEntry[]>
 > = {
@@ -232,7 +239,7 @@ const PARTS: Readonly<
   ood: (named) => named('valid_unseen'),
 }
 
-/** The task of a game file, without making the game. */
+/** Returns the task of a game file, without making the game. */
 function taskOfGame({ entry, text, file: { pddl_problem, grammar } }: ReadGame): Task {
   const told = splitTask(grammar).task ?? ''
   const recipe: Recipe = { source: 'file', game: entry.key, sha256: sha256(text) }

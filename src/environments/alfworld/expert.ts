@@ -1,25 +1,28 @@
-/** The expert that knows only what it has seen: a teacher whose demonstrations an agent could have made. */
+/** An expert that knows only what it has seen. An agent could have made the same demonstrations. */
 
 import { type Knowledge, parseCommand } from './knowledge.ts'
 import { expectedAfter, outlook } from './outlook.ts'
 
-/** A command counts as sensible when it is expected to save more than this many commands of the way to the goal. */
+/** Least number of commands that a sensible command is expected to save on the way to the goal. */
 const SENSIBLE = 0.5
 
 export type Advice = {
-  /** All sensible commands, in the order of the admissible ones; never empty where anything is admissible. */
+  /** All sensible commands, in the order of the admissible ones. Never empty if any command is admissible. */
   readonly commands: readonly string[]
   readonly choice: string
 }
 
-/** One sensible command: the start of the cheapest way on. Several times faster than `expertCommands`. */
+/**
+ * Returns one sensible command: the start of the cheapest way on. It is several times faster than
+ * `expertCommands`.
+ */
 export function expertChoice(knowledge: Knowledge, admissible: readonly string[]): string {
   const next = outlook(knowledge)?.next ?? null
   const found = next === null ? undefined : spelled(next, admissible)
   return found ?? admissible.find((command) => explores(knowledge, command)) ?? admissible[0]
 }
 
-/** The set of sensible commands and the one that the expert would give. */
+/** Returns the sensible commands, and the command that the expert would give. */
 export function expertCommands(knowledge: Knowledge, admissible: readonly string[]): Advice {
   const choice = expertChoice(knowledge, admissible)
   const before = outlook(knowledge)
@@ -32,8 +35,9 @@ export function expertCommands(knowledge: Knowledge, admissible: readonly string
 }
 
 /**
- * How many commands of the expected way to the goal a command saves: V(k) - E[V(k')], over what the command may reveal. 1 for the
- * best command, about 0 for one that changes nothing, negative for one that has to be made good. null for an unknown kind of goal.
+ * Returns how many commands of the expected way a command saves: V(k) - E[V(k')], over what the command may
+ * reveal. The best command has 1, a command without effect about 0, a harmful one less than 0. Returns null
+ * for an unknown goal.
  */
 export function expectedProgress(knowledge: Knowledge, command: string): number | null {
   const before = outlook(knowledge)
@@ -43,7 +47,10 @@ export function expectedProgress(knowledge: Knowledge, command: string): number 
   return after === null ? null : before.remaining - after
 }
 
-/** The admissible command that says this: releases word putting differently, and a receptacle at hand is examined, not gone to. */
+/**
+ * Returns the admissible command with this meaning. Releases differ in the words for putting. A receptacle at
+ * hand is examined, not gone to.
+ */
 function spelled(command: string, admissible: readonly string[]): string | undefined {
   if (admissible.includes(command)) return command
   const { verb, object, receptacle } = parseCommand(command)
@@ -54,7 +61,7 @@ function spelled(command: string, admissible: readonly string[]): string | undef
   })
 }
 
-/** look, inventory, help and slicing neither move the agent nor any object of a goal. */
+/** look, inventory, help and slicing move neither the agent nor an object of a goal. */
 function changesNothing(command: string): boolean {
   return parseCommand(command).verb === 'other'
 }

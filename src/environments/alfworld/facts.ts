@@ -1,19 +1,21 @@
-/** An object of a game as a number: its rank among all declared objects in code point order of their ids. */
+/** An object of a game as a number: its rank among all declared objects, in code point order of their ids. */
 export type Entity = number
 
 /**
- * The facts of one predicate, as sorted keys without duplicates. A key packs the arguments, so the order of keys is the order of the
- * arguments' ids: first argument first. Relations are never changed in place: states share them.
+ * The facts of one predicate, as sorted keys without duplicates. A key packs the arguments, first argument
+ * first. So the order of keys is the order of the arguments' ids. Relations never change in place: states
+ * share them.
  */
 export type Relation = readonly number[]
 
 /**
- * All facts of a state. With P predicates, entry p holds the facts of predicate p and entry P + p the marks `not_p`:
- * the facts that an effect has deleted and none has added again since, which the grammar's queries can see.
+ * All facts of a state. With P predicates, entry p holds the facts of predicate p, and entry P + p the marks
+ * `not_p`. A mark is a fact that an effect deleted and none has added again. The grammar's queries can see
+ * marks.
  */
 export type Facts = readonly Relation[]
 
-/** Packs arguments into keys; entities are below 2^bits, predicates have at most two arguments. */
+/** Packs arguments into keys. Entities are below 2^bits. Predicates have at most two arguments. */
 export type Packing = { readonly bits: number; readonly mask: number }
 
 export function packingFor(entities: number): Packing {
@@ -21,7 +23,7 @@ export function packingFor(entities: number): Packing {
   return { bits, mask: 2 ** bits - 1 }
 }
 
-/** The position of the first key that is not below `key`. */
+/** Returns the position of the first key that is not below `key`. */
 export function lowerBound(relation: Relation, key: number): number {
   let low = 0
   let high = relation.length
@@ -35,7 +37,7 @@ export function lowerBound(relation: Relation, key: number): number {
 
 export const has = (relation: Relation, key: number) => relation[lowerBound(relation, key)] === key
 
-/** The relation with the key; itself where it has it already. */
+/** Returns the relation with the key. If the key is in it already, returns the relation itself. */
 export function withKey(relation: Relation, key: number): Relation {
   const at = lowerBound(relation, key)
   if (relation[at] === key) return relation
@@ -44,7 +46,7 @@ export function withKey(relation: Relation, key: number): Relation {
   return next
 }
 
-/** The relation without the key; itself where it does not have it. */
+/** Returns the relation without the key. If the key is not in it, returns the relation itself. */
 export function withoutKey(relation: Relation, key: number): Relation {
   const at = lowerBound(relation, key)
   if (relation[at] !== key) return relation
@@ -53,7 +55,7 @@ export function withoutKey(relation: Relation, key: number): Relation {
   return next
 }
 
-/** A relation from keys in any order, duplicates allowed. */
+/** Makes a relation from keys in any order. Duplicates are allowed. */
 export function relationOf(keys: readonly number[]): Relation {
   const sorted = Array.from(new Set(keys))
   return sorted.sort((a, b) => a - b)

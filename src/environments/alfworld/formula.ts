@@ -6,7 +6,7 @@ export const isVariable = (term: Term) => term.startsWith('?')
 
 export type Parameter = { readonly name: Term; readonly type: string }
 
-/** The condition part of the PDDL subset. An empty `and` is true, an empty `or` false. */
+/** A condition of the PDDL subset. An empty `and` is true, an empty `or` is false. */
 export type Formula =
   | { readonly op: 'and' | 'or'; readonly parts: readonly Formula[] }
   | { readonly op: 'not'; readonly part: Atom | Equality }
@@ -23,20 +23,21 @@ export type Equality = { readonly op: 'equal'; readonly args: readonly Term[]; r
 
 export type Predicate = { readonly name: string; readonly types: readonly string[] }
 
-/** What names a formula may use. */
+/** Names that a formula may use. */
 export type Scope = {
   /** The text's name, for messages. */
   readonly source: string
   readonly types: ReadonlySet<string>
   readonly predicates: ReadonlyMap<string, Predicate>
-  /** Declared objects, where they are known (in a problem). */
+  /** Declared objects, if they are known (in a problem). */
   readonly objects?: ReadonlyMap<string, string>
   readonly variables: ReadonlySet<string>
 }
 
 /** Reads a condition. @throws RlError with the line and the construct, also for undeclared names. */
 export function parseFormula(node: Node, scope: Scope): Formula {
-  if (isWord(node)) throw syntaxError(scope.source, node.line, `${construct(node)} where a condition must be`)
+  if (isWord(node))
+    throw syntaxError(scope.source, node.line, `expected a condition, found ${construct(node)}`)
   const [head, ...rest] = node.items
   if (head === undefined) return { op: 'and', parts: [] }
   if (!isWord(head)) throw syntaxError(scope.source, node.line, 'a condition must begin with a word')
@@ -77,7 +78,7 @@ export function parseFormula(node: Node, scope: Scope): Formula {
 
 /** Reads `(predicate term …)` and checks every name in it. */
 export function parseAtom(node: Node, scope: Scope): Atom {
-  if (isWord(node)) throw syntaxError(scope.source, node.line, `${construct(node)} where a fact must be`)
+  if (isWord(node)) throw syntaxError(scope.source, node.line, `expected a fact, found ${construct(node)}`)
   const { items, line } = node
   const head = items[0]
   if (!isWord(head)) throw syntaxError(scope.source, line, 'a fact must begin with a predicate')
@@ -102,7 +103,7 @@ function parseTerm(node: Node, { source, variables, objects }: Scope): Term {
   return node.word
 }
 
-/** Reads `?a ?b - type ?c - type`; without a type it is `object`. */
+/** Reads `?a ?b - type ?c - type`. Without a type it is `object`. */
 export function parseParameters(list: List, scope: Pick<Scope, 'source' | 'types'>): Parameter[] {
   const parameters = parseTyped(list.items, scope)
   const wrong = parameters.find(({ name }) => !isVariable(name))
@@ -113,9 +114,10 @@ export function parseParameters(list: List, scope: Pick<Scope, 'source' | 'types
 }
 
 /**
- * Reads a typed list of names: `a b - type c - type d`. ALFRED's domain has a stray comma in `(exists (?l - location, ?r - receptacle) …)`.
- * Fast Downward reads it as part of the type's name, and no object is of type `location,`: the condition never holds, so that players
- * can examine an object only while they hold it. The same here: a type with a comma is a type without objects.
+ * Reads a typed list of names: `a b - type c - type d`. ALFRED's domain has a stray comma in `(exists (?l -
+ * location, ?r - receptacle) …)`. Fast Downward reads the comma as part of the type's name. No object is of
+ * type `location,`, so the condition never holds. Players can then examine an object only while they hold it.
+ * This reader does the same: a type with a comma is a type without objects.
  */
 export function parseTyped(
   nodes: readonly Node[],

@@ -9,11 +9,11 @@ export type GameFile = {
   readonly grammar: string
   readonly pddl_problem: string
   readonly solvable?: boolean | null
-  /** Commands that solve the game; absent in the oldest releases. */
+  /** Commands that solve the game. Absent in the oldest releases. */
   readonly walkthrough?: readonly string[] | null
 }
 
-/** Longer files are refused; real ones have up to 140 kB. */
+/** Longer files are refused. Real ones have up to 140 kB. */
 export const MAX_GAME_CHARACTERS = 2_000_000
 
 /** Checks the outer JSON of a game file. */
@@ -48,12 +48,13 @@ export function parseGameFile(text: string, name: string): GameFile {
   return data as GameFile
 }
 
-/** The one production of the task rule, with a sentence that is plain text. */
+/** The only production of the task rule, if its sentence is plain text. */
 const TASK = /("task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*)"((?:[^"\\;|<>[\]#{}\p{Cc}]|\\n){0,2000})"(\s*\}\s*\])/u
 
 /**
- * The task sentence of a grammar, e.g. `Your task is to: put a hot egg in garbagecan.`, and the grammar with an empty sentence. Games
- * of a release differ in the sentence only. Null where the task rule is missing, stands twice or is more than plain text.
+ * Splits a grammar into its task sentence, e.g. `Your task is to: put a hot egg in garbagecan.`, and the
+ * grammar with an empty sentence. Games of a release differ in the sentence only. The task is null if its
+ * rule is missing, occurs twice or is not plain text.
  */
 export function splitTask(grammar: string): { readonly task: string | null; readonly skeleton: string } {
   const found = TASK.exec(grammar)
@@ -63,7 +64,8 @@ export function splitTask(grammar: string): { readonly task: string | null; read
 }
 
 /**
- * The same scene with another task: the goal of the problem, the sentence that players read and the walkthrough change together.
+ * Returns the same scene with another task. It changes the problem's goal, the players' sentence and the
+ * walkthrough.
  * @param task the whole sentence, e.g. `Your task is to: put a hot egg in garbagecan.`
  */
 export function withTask(

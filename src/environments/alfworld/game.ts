@@ -16,26 +16,29 @@ import { grammarError, readTwl2 } from './twl2.ts'
 export type GameAction = Operator & {
   readonly command: Text
   readonly feedback: Text
-  /** The facts that can change and that decide on the applicable instances and their commands, as indexes into Facts. */
+  /**
+   * Facts that can change and that decide on the applicable instances and their commands, as indexes into
+   * Facts.
+   */
   readonly varyingReads: readonly number[]
   readonly applicable: (facts: Facts) => Instances
 }
 
-/** A game made ready for play. Games are immutable and shared by all their states. */
+/** A game prepared for play. Games are immutable, and all their states share them. */
 export type Game = {
   readonly name: string
   readonly file: GameFile
   readonly domain: Domain
   readonly problem: Problem
   readonly tables: Tables
-  /** Name of each entity as players see it; of an object without an initial fact its id. */
+  /** Name of each entity for players. An object without an initial fact has its id. */
   readonly names: readonly string[]
   readonly actions: readonly GameAction[]
   readonly intro: Text
   /** The sentence of the grammar's task rule, e.g. `Your task is to: put a hot egg in garbagecan.` */
   readonly task: string
   readonly isGoal: (facts: Facts) => boolean
-  /** The expert's commands in the names of this game; null where the file has none. */
+  /** The expert's commands in the names of this game. Null if the file has none. */
   readonly walkthrough: readonly string[] | null
 }
 
@@ -81,10 +84,10 @@ export function gameOf(file: GameFile, name = 'game', { shuffle }: { readonly sh
   }
 }
 
-/** Domain and grammar, compiled: the same for all games that differ in problem and task sentence only. */
+/** Compiled domain and grammar. Games that differ only in problem and task sentence share one. */
 type Program = {
   readonly domain: Domain
-  /** Whether no action changes these facts; takes an index into Facts. */
+  /** Whether no action changes these facts, by index into Facts. */
   readonly isStatic: (index: number) => boolean
   readonly intro: Text
   readonly actions: readonly {
@@ -134,7 +137,7 @@ function compileProgram(domainText: string, grammar: string, externalTask: boole
   }
 }
 
-/** Only what appears in an initial fact gets a player's name, as in TextWorld. */
+/** Only entities of initial facts get a player's name, as in TextWorld. */
 function namesOf({ ids, init, packing }: Tables, domain: Domain, shuffle: Seed | undefined): string[] {
   const appears = new Uint8Array(ids.length)
   const arities = [...domain.predicates.values()].map(({ types }) => types.length)
@@ -151,7 +154,7 @@ function namesOf({ ids, init, packing }: Tables, domain: Domain, shuffle: Seed |
   return ids.map((id) => names.get(id) ?? id)
 }
 
-/** Release 2.1.2 wrote walkthroughs with ids; they become names. */
+/** Release 2.1.2 wrote walkthroughs with ids. This replaces them by names. */
 function readable(command: string, { entities }: Tables, names: readonly string[]): string {
   if (!command.includes('_bar_')) return command
   return command

@@ -1,4 +1,4 @@
-/** Every goal that a room allows, with how hard it is. */
+/** All goals that a room allows, with their difficulty. */
 import { looksInVain } from './belief.ts'
 import { initialState } from './engine.ts'
 import type { Game } from './game.ts'
@@ -10,20 +10,23 @@ import type { World } from './world.ts'
 
 export type ScoredGoal = {
   readonly goal: Goal
-  /** Commands of the shortest plan, plus those that a good search spends before it has seen all that the goal needs. */
+  /**
+   * Commands of the shortest plan, plus those that a good search spends until all that the goal needs was
+   * seen.
+   */
   readonly difficulty: number
   readonly planLength: number
-  /** Commands spent on looking where nothing is, in the order of the tables. */
+  /** Number of commands spent on looks that find nothing, in the order of the tables. */
   readonly search: number
-  /** Doors and lids that the shortest plan opens. */
+  /** Number of doors and lids that the shortest plan opens. */
   readonly opens: number
-  /** Objects of the goal's type. */
+  /** Number of objects of the goal's type. */
   readonly instances: number
-  /** Receptacles of the goal's type; for a look task lamps. */
+  /** Number of receptacles of the goal's type, or of lamps for a look task. */
   readonly targets: number
 }
 
-/** All goals that hold not yet and can be reached, for some or all task types, in a fixed order. */
+/** Returns all goals that do not hold yet and can be reached, in a fixed order. */
 export function goalsIn(game: Game, types: readonly TaskType[] = TASK_TYPES): ScoredGoal[] {
   const { objects, receptacles, flags, accepts } = layoutOf(game)
   const { world } = initialState(game)
@@ -45,7 +48,7 @@ export function goalsIn(game: Game, types: readonly TaskType[] = TASK_TYPES): Sc
   )
 }
 
-/** A goal with its difficulty, or why it is no task for this room. */
+/** Returns a goal with its difficulty, or the reason why it is no task for this room. */
 export function scoreGoal(world: World, goal: Goal): ScoredGoal | { readonly refused: string } {
   const situation = situationFor(world, lowered(goal))
   const refused = whyNoTask(situation)
@@ -64,7 +67,9 @@ export function scoreGoal(world: World, goal: Goal): ScoredGoal | { readonly ref
   }
 }
 
-/** The goal of a game as it stands, scored; null where it is none of the six, or no task. */
+/**
+ * Returns the goal of a game with its difficulty. Returns null if it is none of the six types, or no task.
+ */
 export function ownScore(game: Game): ScoredGoal | null {
   const goal = goalOf(game)
   const scored = goal && scoreGoal(initialState(game).world, goal)

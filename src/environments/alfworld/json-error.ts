@@ -2,8 +2,8 @@ const TOKEN =
   /[ \t\r\n]*(?:([{}[\],:])|("[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\uffff]*)*")|(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y
 
 /**
- * Where a text stops to be valid JSON, in characters from its start: the engine's own message does not always say.
- * Call it only for a text that `JSON.parse` refused.
+ * Returns the position at which a text stops to be valid JSON, in characters from its start. The engine's own
+ * message does not always say it. Call it only for a text that `JSON.parse` refused.
  */
 export function jsonErrorOffset(text: string): number {
   const closers: string[] = []

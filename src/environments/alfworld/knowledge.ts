@@ -1,4 +1,4 @@
-/** What an agent can know: a fold over what it read and what it did, never over the hidden state. */
+/** Knowledge of an agent, folded from what it read and did, never from the hidden state. */
 import { NOTHING_HAPPENS } from './engine.ts'
 import { canonicalType, openableShare } from './generator/tables.ts'
 import { lowered } from './situation.ts'
@@ -7,9 +7,9 @@ import { type Goal, goalOfSentence, type Property, sentenceOf } from './tasks.ts
 export type KnownReceptacle = {
   readonly name: string
   readonly type: string
-  /** Receptacles known to stand at the same place have the same number. */
+  /** Receptacles that are known to be at the same place have the same number. */
   readonly place: number
-  /** null until it was visited. */
+  /** Null until it was visited. */
   readonly openable: boolean | null
   readonly open: boolean
   /** Whether its contents were ever seen. */
@@ -25,20 +25,20 @@ type KnownItem = {
 }
 
 export type Knowledge = {
-  /** With lower-cased types; null for a sentence that is none of ALFWorld's twelve. */
+  /** Goal with lower-case types. Null if the sentence is none of ALFWorld's twelve. */
   readonly goal: Goal | null
   readonly receptacles: readonly KnownReceptacle[]
   readonly items: readonly KnownItem[]
-  /** Index of the held item; -1 for empty hands. */
+  /** Index of the held item, or -1 for empty hands. */
   readonly held: number
-  /** The place the agent stands at; -1 in the middle of the room. */
+  /** Place of the agent, or -1 in the middle of the room. */
   readonly here: number
 }
 
-/** What an agent reads after each command; `admissible` may be empty where it is not shown. */
+/** Text that an agent reads after each command. `admissible` may be empty if it is not shown. */
 export type Reading = { readonly observation: string; readonly admissible: readonly string[] }
 
-/** Knowledge from the first observation: the names of all receptacles, and the task. */
+/** Returns knowledge from the first observation: the names of all receptacles, and the task. */
 export function beginKnowledge({ observation }: Reading): Knowledge {
   const list = /Looking quickly around you, you see ([^\n]*)\./.exec(observation)?.[1] ?? ''
   const sentence = sentenceOf(observation)
@@ -59,7 +59,7 @@ export function beginKnowledge({ observation }: Reading): Knowledge {
   }
 }
 
-/** Knowledge after a command and what was read then. */
+/** Returns knowledge after a command and its answer. */
 export function observe(knowledge: Knowledge, command: string, reading: Reading): Knowledge {
   const { observation } = reading
   if (observation === NOTHING_HAPPENS) return knowledge
@@ -73,7 +73,7 @@ export type Parsed = {
   readonly receptacle: string
 }
 
-/** A command in its parts; `put X in/on Y` and `move X to Y` are the same. */
+/** Splits a command into its parts. `put X in/on Y` and `move X to Y` are the same. */
 export function parseCommand(command: string): Parsed {
   for (const [verb, pattern] of COMMANDS) {
     const groups = pattern.exec(command)?.groups
@@ -96,7 +96,10 @@ const COMMANDS: readonly (readonly [Parsed['verb'], RegExp])[] = [
   ['examine', /^examine (?<o>.+)$/],
 ]
 
-/** The certain effects of a command that did something; what it reveals is not among them. */
+/**
+ * Applies the certain effects of a command that did something. New information in its answer is not among
+ * them.
+ */
 export function act(knowledge: Knowledge, command: string): Knowledge {
   const { verb, object, receptacle } = parseCommand(command)
   const { receptacles, items } = knowledge
@@ -136,7 +139,10 @@ export function act(knowledge: Knowledge, command: string): Knowledge {
   }
 }
 
-/** Whether a receptacle will need opening: as seen, else as others of its type in the room, else as most of its type. */
+/**
+ * Whether a receptacle will need opening. The answer comes from what was seen, else from others of its type
+ * in the room, else from most of its type.
+ */
 export function likelyOpenable({ receptacles }: Knowledge, index: number): boolean {
   const { openable, type } = receptacles[index]
   if (openable !== null) return openable
@@ -156,7 +162,7 @@ export function withReceptacle(
 
 const PLAIN = { clean: false, hot: false, cool: false } as const
 
-/** Adds an item; its type is its name without the number. */
+/** Adds an item. Its type is its name without the number. */
 export function withItem(knowledge: Knowledge, name: string, inside: readonly number[] = []): Knowledge {
   const item: KnownItem = { name, type: typeOf(name), in: inside, has: PLAIN, on: false }
   return { ...knowledge, items: [...knowledge.items, item] }
@@ -172,13 +178,13 @@ function typeOf(name: string): string {
   return name.replace(/ \d+$/, '')
 }
 
-/** `a apple 1, a mug 2, and a cup 1` as names; `nothing` is none. */
+/** Returns the names in `a apple 1, a mug 2, and a cup 1`. `nothing` gives none. */
 function namesIn(list: string): string[] {
   if (list === 'nothing') return []
   return list.split(/, (?:and )?/).flatMap((part) => /^an? (.+ \d+)$/.exec(part)?.[1] ?? [])
 }
 
-/** What a description of a receptacle says, wherever it stands in an observation. */
+/** Returns the description of a receptacle, from any place of an observation. */
 function describedIn(
   observation: string,
 ): { readonly name: string; readonly closed: boolean; readonly contents: readonly string[] } | null {
@@ -211,7 +217,7 @@ function withContents(knowledge: Knowledge, observation: string): Knowledge {
   return next
 }
 
-/** What examining an object tells of it. */
+/** Adds what the examination of an object tells. */
 function withCondition(knowledge: Knowledge, command: string, observation: string): Knowledge {
   const { verb, object } = parseCommand(command)
   const i = verb === 'examine' ? knowledge.items.findIndex(({ name }) => name === object) : -1
@@ -226,7 +232,7 @@ function withCondition(knowledge: Knowledge, command: string, observation: strin
   return changeItem(knowledge, i, { has })
 }
 
-/** Receptacles that can be examined from here stand at the same place. */
+/** Receptacles that can be examined from here are at the same place. */
 function withNeighbours(knowledge: Knowledge, { admissible }: Reading): Knowledge {
   const { here, receptacles } = knowledge
   if (here < 0) return knowledge

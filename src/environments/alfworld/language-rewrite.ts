@@ -1,6 +1,7 @@
 /**
- * Task adaptation by a language model (RLAnything, section 2.4): it is told what the room holds and names the two tokens of a new goal.
- * What it names is proven as a symbolic rewrite is. The task's sentence changes with its goal.
+ * Task adaptation by a language model (RLAnything, section 2.4). The model is told what the room holds, and
+ * names the two tokens of a new goal. The goal is proven like a symbolic rewrite. The task's sentence changes
+ * with the goal.
  */
 import { rng } from '../../random.ts'
 import type { Direction, Rewrite, RewriteRequest } from '../port.ts'
@@ -13,7 +14,7 @@ import { layoutOf } from './situation.ts'
 import { type Goal, propertyOf, type TaskType } from './tasks.ts'
 import { factsOf } from './world.ts'
 
-/** Values for the prompt of task rewriting; the room is that of the game that the task's scene came with. */
+/** Returns values for the prompt of task rewriting. The room is the one of the original game. */
 export function briefing(original: Game, { task, direction, taken }: RewriteRequest): Record<string, string> {
   const goal = goalOfTask(original, task)
   if (!goal) return {}
@@ -31,7 +32,7 @@ export function briefing(original: Game, { task, direction, taken }: RewriteRequ
   }
 }
 
-/** @param allow goals that may come out: not those with pairs that are kept for tests */
+/** @param allow whether a goal may come out; it excludes goals whose pairs are kept for tests */
 export function rewriteByAnswer(
   original: Game,
   { task, taken, seed }: RewriteRequest,
@@ -82,7 +83,7 @@ function constraintsOf(type: TaskType): string {
   ].join('\n')
 }
 
-/** What stands where, what can be done with it, and what each place can hold. */
+/** Describes the room: the place of each thing, what can be done with it, and what each place can hold. */
 function roomText(game: Game): string {
   const { world } = initialState(game)
   const { receptacles, objects, flags, accepts } = layoutOf(game)

@@ -3,7 +3,7 @@ import { type Entity, type Facts, lowerBound, type Packing, type Relation } from
 import { isVariable, type Parameter, type Term } from './formula.ts'
 import type { Conjunction, Literal } from './normal-form.ts'
 
-/** What matching needs to know of a game. */
+/** Facts about a game that matching needs. */
 export type Tables = {
   readonly packing: Packing
   /** Id of each entity, in code point order. */
@@ -20,17 +20,19 @@ export type Tables = {
 /** Values of the variables, by slot. */
 export type Binding = Entity[]
 
-/** Runs through the solutions; `found` stops the search by returning true. Resolves to whether it was stopped. */
+/** Visits the solutions until `found` returns true. Returns whether it was stopped so. */
 export type Search = (facts: Facts, binding: Binding) => boolean
 export type Found = (binding: Binding, facts: Facts) => boolean
 
-/** Where a term's value comes from: a variable's slot, or a fixed entity (-1: an object that the game does not have). */
+/**
+ * Source of a term's value: a variable's slot, or a fixed entity (-1 if the game does not have the object).
+ */
 type Source = { readonly slot: number; readonly fixed: Entity }
 
 /**
- * Compiles a conjunction into a nested-loop join over the facts. Parts with all values known are tested first, then the part
- * with the fewest expected facts is enumerated (greedy).
- * @param given variables whose values stand in the binding already, by slot from 0
+ * Compiles a conjunction into a nested-loop join over the facts. Parts whose values are all known are tested
+ * first. Then the part with the fewest expected facts is enumerated (greedy).
+ * @param given variables whose values are already in the binding, by slot from 0
  * @param free variables to be found, in the slots after those
  */
 export function compileSearch(
@@ -87,7 +89,10 @@ export function compileSearch(
   )
 }
 
-/** How many facts an enumeration of a positive literal is expected to give; infinite for what cannot be enumerated. */
+/**
+ * Expected number of facts of an enumeration of a positive literal. Infinite if the literal cannot be
+ * enumerated.
+ */
 function expectedFacts(
   tables: Tables,
   { positive, test }: Literal,
@@ -102,7 +107,7 @@ function expectedFacts(
 
 const counts = new WeakMap<Relation, [number?, number?]>()
 
-/** How many different values the first or second argument has in the facts, at least 1. */
+/** Number of different values of the first or second argument in the facts, at least 1. */
 function distinct({ bits, mask }: Packing, relation: Relation, position: number): number {
   const known = counts.get(relation) ?? []
   counts.set(relation, known)
@@ -205,7 +210,7 @@ function domainStep(tables: Tables, slot: number, type: string, next: Search): S
   }
 }
 
-/** Everything is an `object`; null accepts all. */
+/** Returns a test of an entity's type. Everything is an `object`. Null accepts all. */
 function typeTest({ types }: Tables, type: string | null): (entity: Entity) => boolean {
   return type === null || type === 'object' ? () => true : (entity) => types[entity] === type
 }

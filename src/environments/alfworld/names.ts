@@ -1,10 +1,11 @@
 import { rng, type Seed } from '../../random.ts'
 
 /**
- * The names players see, e.g. `cabinet 6`, for the entities of a game: numbers are handed out per kind from the count down to 1 in the
- * order of the ids. Ids without `_bar_` keep their id and a space behind it, as in ALFWorld.
+ * Returns the players' names, e.g. `cabinet 6`, for the entities of a game. The numbers of a kind go from its
+ * count down to 1, in the order of the ids. An id without `_bar_` is kept, with a space after it, as in
+ * ALFWorld.
  * @param ids every argument of every initial fact, in code point order
- * @param shuffle hands the numbers out in a random order instead (ALFWorld's `domain_randomization`)
+ * @param shuffle seed of a random order of the numbers (ALFWorld's `domain_randomization`)
  */
 export function demangle(ids: readonly string[], shuffle?: Seed): Map<string, string> {
   const bases = ids.map(baseName)

@@ -5,7 +5,7 @@ export type Literal = { readonly positive: boolean; readonly test: Atom | Equali
 /** Literals that must hold together, for some values of the variables. */
 export type Conjunction = { readonly variables: readonly Parameter[]; readonly literals: readonly Literal[] }
 
-/** Larger conditions are refused; ALFRED's have up to 3 alternatives and 20 literals. */
+/** Larger conditions are refused. ALFRED's have up to 3 alternatives and 20 literals. */
 const MAX_ALTERNATIVES = 512
 const MAX_LITERALS = 1_000
 const MAX_VARIABLES = 100
@@ -14,9 +14,9 @@ const MAX_VARIABLES = 100
 const known = new WeakMap<Formula, readonly Conjunction[]>()
 
 /**
- * The disjunctive normal form: the formula holds where one of the conjunctions does. Variables of `exists` move outwards under
- * fresh names, so that none hides another.
- * @param place where the formula stands, for messages
+ * Returns the disjunctive normal form: the formula holds if one of the conjunctions holds. Variables of
+ * `exists` move outwards under fresh names, so none hides another.
+ * @param place the place of the formula, for messages
  */
 export function normalForm(formula: Formula, place: string): readonly Conjunction[] {
   let conjunctions = known.get(formula)
@@ -32,7 +32,7 @@ function multipliedOut(formula: Formula, place: string): Conjunction[] {
   const tooLarge = (limit: number, what: string) =>
     new RlError(`${place}: a condition has more than ${limit} ${what}`, {
       code: 'alfworld.too-large',
-      hint: 'the game is none of ALFWorld, or damaged',
+      hint: 'the game is not from ALFWorld, or is damaged',
     })
   const both = (a: Conjunction, b: Conjunction): Conjunction => {
     if (a.literals.length + b.literals.length > MAX_LITERALS) throw tooLarge(MAX_LITERALS, 'literals')

@@ -1,15 +1,16 @@
 /**
- * The expected number of commands to the goal under what an agent can know.
+ * The expected number of commands to the goal, from what an agent can know.
  *
- * Receptacles whose contents were not seen hold a missing object with probabilities p_i from the tables (how many objects of the type
- * one receptacle of that type holds on average). They are explored in order of p_i / c_i, where c_i is the cost of looking: going
- * there, and opening what is closed. With C_i the cost of all looks up to the i-th and rest_i the shortest route once the object was
- * found there, the expected remaining cost is
+ * A receptacle i whose contents were not seen holds a missing object with probability p_i. The tables give
+ * p_i: the mean number of objects of the type in one receptacle of that type. Receptacles are explored in
+ * order of p_i / c_i. The cost c_i of a look is the way there, and opening a closed receptacle. C_i is the
+ * cost of all looks up to the i-th. rest_i is the shortest route after the object was found there. The
+ * expected remaining cost is
  *
  *   V = sum_i p_i (C_i + rest_i).
  *
- * Two missing objects (pick two, or object and lamp) are taken as independent; V then runs over the looks in their order and what each
- * may find: nothing, one of them, or both.
+ * Two missing objects (pick two, or object and lamp) are taken as independent. V then runs over the looks in
+ * their order and over the finds of each: nothing, one object, or both.
  */
 import { believed, findsIn, type Look, looksFor, missingIn, UNNAMED } from './belief.ts'
 import { act, type Knowledge, likelyOpenable, parseCommand, withItem, withReceptacle } from './knowledge.ts'
@@ -17,16 +18,16 @@ import { bestRoute, commandsOfRoute, isReached, type Route } from './route.ts'
 import type { Item, Situation } from './situation.ts'
 
 export type Outlook = {
-  /** Expected commands to the goal, 0 where it is reached. */
+  /** Expected number of commands to the goal, 0 if it is reached. */
   readonly remaining: number
-  /** A command that starts the cheapest way; null where nothing is left to try. */
+  /** A command that starts the cheapest way. Null if nothing is left to try. */
   readonly next: string | null
 }
 
-/** What is left where everything was seen and the goal's objects are nowhere: as long as a whole episode. */
+/** Expected commands if everything was seen and the goal's objects are nowhere: a whole episode. */
 const HOPELESS = 50
 
-/** The cheapest way on, and what it is expected to cost; null for a sentence that is no goal. */
+/** Returns the cheapest way on and its expected cost. Returns null if the sentence is no goal. */
 export function outlook(knowledge: Knowledge): Outlook | null {
   const situation = believed(knowledge)
   if (!situation) return null
@@ -51,8 +52,8 @@ export function outlook(knowledge: Knowledge): Outlook | null {
 }
 
 /**
- * Expected commands to the goal once the command was given: over what it may reveal, not over what it did reveal. So luck is
- * neither reward nor blame.
+ * Returns the expected number of commands to the goal after a command. The expectation is over what the
+ * command may reveal, not over what it did reveal. So luck is neither reward nor blame.
  */
 export function expectedAfter(knowledge: Knowledge, command: string): number | null {
   const after = act(knowledge, command)
@@ -116,13 +117,17 @@ function searchForOne(
   return { remaining, next: commandOfLook(knowledge, situation, looks[0]) }
 }
 
-/** Looks ahead of which the outcomes are worked out one by one; what lies behind them is estimated. */
+/** Number of looks whose outcomes are computed one by one. Later looks are estimated. */
 const MOST_LOOKS = 8
 
-/** What follows the second find, roughly; only used behind MOST_LOOKS looks in vain. */
+/**
+ * Rough number of commands after the second find. It is used only after MOST_LOOKS looks that found nothing.
+ */
 const AFTER_TWO = 6
 
-/** V over the looks in their order: after each, nothing was found, one object, the other, or both. */
+/**
+ * Computes V over the looks in their order. After each, nothing, one object, the other, or both were found.
+ */
 function searchForTwo(
   knowledge: Knowledge,
   situation: Situation,
@@ -177,7 +182,7 @@ function withFind(situation: Situation, index: number, type: string): Situation 
   return { ...situation, receptacles: opened, items: [...items, find], here: opened[index].place }
 }
 
-/** What can be done with the objects that are known before the missing one is searched: bring the first, or take it along. */
+/** Uses the known objects before the missing one is searched: brings the first, or takes it along. */
 function carryFirst(
   situation: Situation,
   missing: string,
@@ -210,7 +215,10 @@ function carryFirst(
   }
 }
 
-/** The cheapest way to have an object of the goal in hand: that of a look task whose lamp is lit wherever the object is. */
+/**
+ * Returns the cheapest way to hold an object of the goal. For a look task, its lamp is lit in the place of
+ * the object.
+ */
 function takeRoute(situation: Situation): Route | null {
   const { items, goal } = situation
   let best: Route | null = null

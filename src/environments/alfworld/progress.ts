@@ -1,10 +1,12 @@
 /**
- * True progress of the steps of an episode, under what the agent can know.
+ * True progress of the steps of an episode, from what the agent can know.
  *
- * The potential V(k) is the expected number of commands from knowledge k to the goal (outlook.ts); without anything missing it is the
- * length of the shortest route. A step's progress is V(k) - E[V(k') | k, command]: what the step was worth when it was taken, with the
- * expectation over what it might have revealed. The best step has 1, a useless one 0, one that must be undone less than 0; looking into
- * a likely receptacle is worth about as much as any other good step, into an unlikely one less, into one seen before nothing.
+ * The potential V(k) is the expected number of commands from knowledge k to the goal (outlook.ts). If nothing
+ * is missing, it is the length of the shortest route. A step's progress is V(k) - E[V(k') | k, command]. The
+ * expectation is over what the step might have revealed, so it is the step's worth at its time. The best step
+ * has 1, a useless one 0. A step that must be undone has less than 0. A look into a likely receptacle is
+ * worth about as much as any other good step. A look into an unlikely one is worth less, and a repeated look
+ * nothing.
  */
 
 import { advance, initialState, NOTHING_HAPPENS } from './engine.ts'
@@ -12,7 +14,10 @@ import { expectedProgress } from './expert.ts'
 import type { Game } from './game.ts'
 import { beginKnowledge, observe } from './knowledge.ts'
 
-/** Progress of each command from the game's start; 0 after the goal. null for a game whose goal is none of the six. */
+/**
+ * Returns the progress of each command from the game's start. It is 0 after the goal. Returns null if the
+ * game's goal is none of the six types.
+ */
 export function progressOf(game: Game, commands: readonly string[]): Float32Array | null {
   let state = initialState(game)
   let knowledge = beginKnowledge(state)

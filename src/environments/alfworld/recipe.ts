@@ -11,7 +11,7 @@ import { type Goal, sentencesOf, TASK_TYPES } from './tasks.ts'
 const word = z.number().int().min(0).max(0xffff_ffff)
 const range = z.tuple([z.number().int().min(1).max(200), z.number().int().min(1).max(200)])
 
-/** These types are said, not made by `.readonly()`: that freezes what it was given, and fails on bytes. */
+/** The type is declared readonly. `.readonly()` would freeze the given value, and fails on bytes. */
 const roomSize: z.ZodType<RoomSize> = z.strictObject({
   receptacles: range,
   objects: range,
@@ -21,7 +21,7 @@ const roomSize: z.ZodType<RoomSize> = z.strictObject({
   mostOfAType: z.number().int().min(1),
 })
 
-/** A goal that replaces the one its scene came with, and which of its two sentences the agent reads. */
+/** A goal that replaces the one of its scene, and which of its two sentences the agent reads. */
 const rewritten = z.strictObject({
   type: z.enum(TASK_TYPES),
   object: z.string().regex(/^\w{1,40}$/),
@@ -62,9 +62,9 @@ export function recipeOf(task: Task): Recipe {
   })
 }
 
-/** A task of this environment; its id follows from its recipe. */
+/** Returns a task of this environment. Its id follows from its recipe. */
 export function taskOf(made: Recipe, kind: string, goal: string): Task {
-  const ordered = recipe.parse(made) // the keys in the order of the schema, so that ids do not depend on who wrote them
+  const ordered = recipe.parse(made) // the keys in the order of the schema, so that ids do not depend on their writer
   return { id: idOf(ordered), environment: 'alfworld', kind, goal, recipe: ordered }
 }
 
@@ -72,7 +72,7 @@ export function sentenceOfGoal({ sentence, ...goal }: RewrittenGoal): string {
   return sentencesOf(goal as Goal)[sentence]
 }
 
-/** Sixteen hex digits over the recipe; a rewritten goal adds its words, so that a person sees the family. */
+/** Returns sixteen hex digits over the recipe. A rewritten goal adds its words, so people see the family. */
 function idOf(recipe: Recipe): string {
   const { goal, ...origin } = recipe
   const digest = createHash('sha256').update(JSON.stringify(origin)).digest('hex').slice(0, 16)

@@ -1,7 +1,7 @@
 /**
- * Task adaptation by rules (RLAnything, section 2.4; the frame of a task stays, its two tokens change). All goals that the room allows
- * are scored; the new one is harder or easier than the parent by a moderate step, and steered by what the critiques say went wrong: an
- * easier task asks less of it, a harder one more.
+ * Task adaptation by rules (RLAnything, section 2.4). The frame of a task stays, and its two tokens change.
+ * All goals of the room are scored. The new goal is harder or easier than the parent by a moderate step. The
+ * critiques steer the choice: an easier task asks less of what failed, a harder one more.
  */
 import { type Rng, rng } from '../../random.ts'
 import type { Direction, Rewrite, RewriteRequest, Task } from '../port.ts'
@@ -17,13 +17,13 @@ import { folderOf, type Goal, goalOfProblem, sameGoal, TASK_TYPES, withGoal, wit
 export type RewriteOptions = {
   /** Whether the task type may change too. The paper keeps it. Default false. */
   readonly anyType?: boolean
-  /** Goals that may come out, e.g. only those with pairs that training may see. Default: all. */
+  /** Whether a goal may come out, e.g. only goals whose pairs training may see. Default: all. */
   readonly allow?: (goal: Goal) => boolean
 }
 
 /**
- * A changed task for the room of `original`, the game that the task's scene came with. Refused, with the reason, where nothing in the
- * room is harder (or easier) and new.
+ * Returns a changed task for the room of `original`, the game of the task's scene. Refuses, with the reason,
+ * if no new goal in the room is harder (or easier).
  */
 export function rewriteGoal(
   original: Game,
@@ -57,7 +57,7 @@ export function rewriteGoal(
   return proposeGoal(original, task, goal, taken, random)
 }
 
-/** Among the best so many candidates chance decides, so that equal rooms do not all move the same way. */
+/** Number of best candidates among which chance decides. So equal rooms do not all move in the same way. */
 const MOST_CHOICES = 3
 
 /** The step in difficulty aimed at, in commands. */
@@ -77,7 +77,7 @@ function merit(
   return moderate + guided.reduce((sum, value) => sum + value, 0)
 }
 
-/** How much a task asks of what failed. */
+/** Measures how much a task asks of the ability that failed. */
 function demand({ search, opens, planLength, instances, targets }: ScoredGoal, cause: Cause): number {
   if (cause === 'search') return search
   if (cause === 'open') return 2 * opens
@@ -86,8 +86,9 @@ function demand({ search, opens, planLength, instances, targets }: ScoredGoal, c
 }
 
 /**
- * The task with a given goal, e.g. one that a language model named; or why it is refused: equal to the parent or an earlier version,
- * no task for this room, held at the start, or not solvable.
+ * Returns the task with a given goal, e.g. one that a language model named. Refuses a goal that equals the
+ * parent or an earlier version. Refuses a goal that is no task for this room, holds at the start, or cannot
+ * be solved.
  */
 export function proposeGoal(
   original: Game,
@@ -110,8 +111,9 @@ export function proposeGoal(
 }
 
 /**
- * The two tokens of a language model's answer, `\boxed{TOKEN_A,TOKEN_B}`, as a goal of the parent's type: (object, receptacle), for a
- * look task (lamp, object). Where only the swapped pair fits the room, it is swapped. null where there are not two tokens.
+ * Returns the goal that a language model's answer `\boxed{TOKEN_A,TOKEN_B}` names, with the parent's type.
+ * The tokens are (object, receptacle), or (lamp, object) for a look task. If only the swapped pair fits the
+ * room, it is swapped. Returns null if there are not two tokens.
  */
 export function goalOfTokens(original: Game, parent: Goal, answer: string): Goal | null {
   const box = [...answer.matchAll(/\\boxed\{([^{}]*)\}/g)].at(-1)?.[1]
@@ -138,14 +140,16 @@ export function rewrittenGame(original: Game, goal: Goal, sentence: string): Gam
   return gameOf(file, rewrittenName(original.name, goal))
 }
 
-/** The game with the solver's plan as its walkthrough; without a plan it has none, and says that it is not solvable. */
+/**
+ * Returns the game with the solver's plan as its walkthrough. Without a plan it is marked as not solvable.
+ */
 export function withWalkthrough(game: Game): Game {
   const plan = solveGame(game)
   const walkthrough = 'commands' in plan ? plan.commands : null
   return { ...game, walkthrough, file: { ...game.file, walkthrough, solvable: walkthrough !== null } }
 }
 
-/** `…/<task>-<scene>/<trial>` with the task's words replaced; other names get them in front. */
+/** Replaces the task's words in `…/<task>-<scene>/<trial>`. Any other name gets the words in front. */
 function rewrittenName(name: string, goal: Goal): string {
   const parts = name.split('/')
   const at = parts.findLastIndex((part) => TASK_TYPES.some((type) => part.startsWith(`${type}-`)))
@@ -153,7 +157,7 @@ function rewrittenName(name: string, goal: Goal): string {
   return parts.with(at, folderOf(goal, parts[at].slice(parts[at].lastIndexOf('-') + 1))).join('/')
 }
 
-/** The goal of a task in the room of `original`; null where it has none of the six shapes. */
+/** Returns the goal of a task in the room of `original`. Returns null if it has none of the six shapes. */
 export function goalOfTask(original: Game, task: Task): Goal | null {
   return recipeOf(task).goal ?? goalOfProblem(original.file.pddl_problem)
 }

@@ -35,7 +35,7 @@ export function isReached({ goal, receptacles, items, held, here }: Situation): 
   return [...inside.values()].some((count) => count >= needed)
 }
 
-/** The cheapest route, in commands; null where there is none. */
+/** Returns the cheapest route, in commands, or null if there is none. */
 export function bestRoute(situation: Situation): Route | null {
   if (isReached(situation)) return DONE
   const { goal } = situation
@@ -108,7 +108,10 @@ function cheapest(situation: Situation) {
   }
 }
 
-/** Ways to have an item in hand: the held one as it is, others after freeing the hands. */
+/**
+ * Returns ways to hold an item. If it is held already, nothing is needed. For another item, the hands are
+ * freed first.
+ */
 function getting(situation: Situation, index: number): Stop[][] {
   const { items, held } = situation
   if (index === held) return [[]]
@@ -120,7 +123,9 @@ function getting(situation: Situation, index: number): Stop[][] {
   })
 }
 
-/** Where what is held can be put down on the way to a source: here, there, or at the nearest else. */
+/**
+ * Returns places to put down the held item on the way to a source: here, there, or else the nearest place.
+ */
 function dropping({ receptacles, items, held, here, accepts }: Situation, source: number): Stop[] {
   const stops: Stop[] = []
   const seen = new Set<string>()
@@ -135,7 +140,9 @@ function dropping({ receptacles, items, held, here, accepts }: Situation, source
   return stops
 }
 
-/** Receptacles of a type, without those that no route could tell from another one in the list. */
+/**
+ * Returns the receptacles of a type. A receptacle is left out if no route can tell it from an earlier one.
+ */
 function distinct(situation: Situation, type: string): number[] {
   const { receptacles, items, here, held } = situation
   const special = new Set([here])
@@ -186,7 +193,7 @@ function oneRoute(situation: Situation): Route | null {
   return routes.best()
 }
 
-/** An item that two receptacles hold counts as inside the one that it was not taken from. */
+/** If two receptacles hold an item, it stays inside the one from which it was not taken. */
 function staysInside({ goal, receptacles, items }: Situation, index: number, get: readonly Stop[]): boolean {
   const source = get.find(({ act }) => act === 'take')?.receptacle
   return items[index].in.some((r) => r !== source && receptacles[r].type === goal.target)

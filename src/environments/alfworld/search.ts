@@ -1,13 +1,16 @@
-/** Breadth-first search for a plan, for goals that are none of the six. */
+/** Breadth-first search for a plan, for goals that are none of the six types. */
 import type { State } from './engine.ts'
 import { applyMove, isGoal, movesOf, type World } from './world.ts'
 
 export type SearchResult = { readonly commands: readonly string[] } | { readonly reason: string }
 
-/** Facts that only record what the player looked at, and that no precondition or goal of the domain reads. */
+/** Facts that only record what the player looked at. No precondition or goal of the domain reads them. */
 const NOTES = new Set(['checked', 'examined', 'ison', 'wasinreceptacle'])
 
-/** The shortest plan, or why none was found. @param most worlds looked at before the search gives up */
+/**
+ * Returns the shortest plan, or the reason why none was found. @param most number of worlds after which the
+ * search gives up
+ */
 export function searchPlan(state: State, most = 20_000): SearchResult {
   const { predicates } = state.world.game.tables
   const read = [...predicates].flatMap(([name, number]) => (NOTES.has(name) ? [] : [number]))

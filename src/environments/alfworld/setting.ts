@@ -1,4 +1,4 @@
-/** ALFWorld as a setting: text games about a household, generated or real. The engine is loaded by who opens it. */
+/** ALFWorld as a setting: text games about a household, generated or real. `open` loads the engine. */
 import { defineSetting } from '../setting.ts'
 import { folderCounts, generatedCounts } from '../source.ts'
 import { CAUSES } from './causes.ts'

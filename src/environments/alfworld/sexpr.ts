@@ -1,6 +1,6 @@
 import { RlError } from '../../errors.ts'
 
-/** A word of a PDDL text, lower-cased, without trailing commas; `comma` says that there was one. */
+/** A word of a PDDL text in lower case, without trailing commas. `comma` tells whether there was one. */
 export type Word = { readonly word: string; readonly line: number; readonly comma: boolean }
 /** A parenthesised list of a PDDL text. */
 export type List = { readonly items: readonly Node[]; readonly line: number }
@@ -8,7 +8,7 @@ export type Node = Word | List
 
 export const isWord = (node: Node | undefined): node is Word => node !== undefined && 'word' in node
 
-/** Parentheses nested deeper than this are refused; real domains stay below 12. */
+/** Deeper nested parentheses are refused. Real domains stay below 12. */
 const MAX_DEPTH = 100
 
 const NEWLINE = 10
@@ -18,9 +18,9 @@ const CLOSE = 41
 const COMMA = 44
 
 /**
- * Reads a PDDL text that holds exactly one list. Comments run from `;` to the end of the line. Everything is lower-cased,
- * as Fast Downward does.
- * @param source what the text is, for messages, e.g. `pddl_domain`
+ * Reads a PDDL text that holds exactly one list. Comments run from `;` to the end of the line. Everything
+ * becomes lower case, as in Fast Downward.
+ * @param source name of the text in messages, e.g. `pddl_domain`
  * @throws RlError `alfworld.pddl-syntax` with the line
  */
 export function readList(text: string, source: string): List {
@@ -66,7 +66,7 @@ export function readList(text: string, source: string): List {
   return top
 }
 
-/** How a node reads, for messages: a word, or the head of a list. */
+/** Returns a node for messages: a word, or the head of a list. */
 export function construct(node: Node): string {
   if (isWord(node)) return `'${clip(node.word)}'`
   const [head] = node.items
@@ -76,7 +76,7 @@ export function construct(node: Node): string {
 export function syntaxError(source: string, line: number, what: string): RlError {
   return new RlError(`${source}, line ${line}: ${what}`, {
     code: 'alfworld.pddl-syntax',
-    hint: 'the game file is damaged or no ALFWorld game',
+    hint: 'the game file is damaged, or is not from ALFWorld',
   })
 }
 

@@ -1,4 +1,4 @@
-/** What a plan depends on: receptacles, the objects that the goal is about, and the agent. */
+/** All that a plan depends on: receptacles, the objects that the goal is about, and the agent. */
 import type { Entity } from './facts.ts'
 import type { Game } from './game.ts'
 import { type Goal, goalOfProblem, type Property, propertyOf } from './tasks.ts'
@@ -8,7 +8,7 @@ type Receptacle = {
   readonly name: string
   /** Lower-cased, e.g. `sinkbasin`. */
   readonly type: string
-  /** Receptacles with the same number stand at the same place. */
+  /** Receptacles with the same number are in the same place. */
   readonly place: number
   readonly openable: boolean
   readonly open: boolean
@@ -20,27 +20,30 @@ export type Item = {
   readonly pickupable: boolean
   /** Whether the goal's property can be given to it. */
   readonly treatable: boolean
-  /** Indices of the receptacles that hold it: in real games now and then more than one. */
+  /** Indices of the receptacles that hold it. In real games there are now and then several. */
   readonly in: readonly number[]
   readonly has: Readonly<Record<Property, boolean>>
-  /** Of a lamp: whether it was ever turned on. */
+  /** For a lamp: whether it was ever turned on. */
   readonly on: boolean
 }
 
 export type Situation = {
-  /** With lower-cased types. */
+  /** Goal with lower-case types. */
   readonly goal: Goal
   readonly receptacles: readonly Receptacle[]
-  /** Only objects of the goal's own type, lamps of its type, and what the agent holds. */
+  /** Objects of the goal's type, lamps of its type, and the held object. Others are left out. */
   readonly items: readonly Item[]
-  /** Index of the held item; -1 for empty hands. */
+  /** Index of the held item, or -1 for empty hands. */
   readonly held: number
-  /** The agent's place; -1 where no receptacle stands. */
+  /** The agent's place, or -1 if no receptacle is there. */
   readonly here: number
   readonly accepts: (receptacle: string, object: string) => boolean
 }
 
-/** The situation of a real world, with everything known; null for a game whose goal is none of the six. */
+/**
+ * Returns the situation of a real world, with everything known. Returns null if the goal is none of the six
+ * types.
+ */
 export function situationOf(world: World): Situation | null {
   const goal = goalOf(world.game)
   return goal && situationFor(world, goal)
@@ -74,7 +77,7 @@ export function situationFor(world: World, goal: Goal): Situation {
   }
 }
 
-/** What changes in a room, as plans need it. */
+/** Changing facts of a room that plans need. */
 type Content = {
   readonly receptacles: readonly Receptacle[]
   /** For each object the indices of the receptacles that hold it. */
@@ -128,7 +131,7 @@ function contentOf(world: World): Content {
   return content
 }
 
-/** What never changes in a game's room, whatever the goal. */
+/** Facts of a game's room that never change and do not depend on the goal. */
 export type Layout = {
   readonly receptacles: readonly (Omit<Receptacle, 'open'> & { readonly entity: Entity })[]
   readonly indexOf: ReadonlyMap<Entity, number>
@@ -153,7 +156,7 @@ export function layoutOf(game: Game): Layout {
   return layout
 }
 
-/** The game's goal with lower-cased types; null where it is none of the six. */
+/** Returns the game's goal with lower-case types, or null if it is none of the six types. */
 export function goalOf(game: Game): Goal | null {
   let known = goals.get(game)
   if (!known) {

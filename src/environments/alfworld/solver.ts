@@ -8,13 +8,16 @@ import { situationOf } from './situation.ts'
 import type { World } from './world.ts'
 
 export type Plan = {
-  /** Commands that win from the state, the last one exactly; empty where it is won already. */
+  /** Commands that win from the state, exactly with the last one. Empty if it is won already. */
   readonly commands: readonly string[]
-  /** `routes`: the shortest by enumeration of routes. `search`: found by search, the shortest where it ended in its budget. */
+  /**
+   * `routes`: the shortest plan, by enumeration of routes. `search`: by search, the shortest if the budget
+   * was enough.
+   */
   readonly by: 'routes' | 'search'
 }
 
-/** A plan that wins from the state, checked by playing it; or why there is none. */
+/** Returns a plan that wins from the state, checked by playing it, or the reason why there is none. */
 export function solve(state: State): Plan | { readonly unsolvable: string } {
   if (state.won) return { commands: [], by: 'routes' }
   const situation = situationOf(state.world)
@@ -37,8 +40,8 @@ export function solveGame(game: Game): ReturnType<typeof solve> {
 }
 
 /**
- * Length of the shortest plan from a world, without playing it; null where no route leads to the goal. What the labels of
- * many steps are made of, so it does not search.
+ * Returns the length of the shortest plan from a world, without playing it. Returns null if no route leads to
+ * the goal. It does not search, because labels of many steps are made from it.
  */
 export function remainingCommands(world: World): number | null {
   const situation = situationOf(world)

@@ -17,7 +17,7 @@ export type TaskType = (typeof TASK_TYPES)[number]
  */
 export type Goal = { readonly type: TaskType; readonly object: string; readonly target: string }
 
-/** What a clean, heat or cool task asks of its object. */
+/** State of the object that a clean, heat or cool task asks for. */
 export type Property = 'clean' | 'hot' | 'cool'
 
 export function propertyOf(type: TaskType): Property | null {
@@ -44,7 +44,9 @@ export function sentencesOf({ type, object, target }: Goal): readonly [string, s
   return [fill(first), fill(second)]
 }
 
-/** The goal of a sentence, with lower-cased type names; null for a sentence of another form. */
+/**
+ * Returns the goal of a sentence, with lower-case type names. Returns null if the sentence has another form.
+ */
 export function goalOfSentence(sentence: string): Goal | null {
   const text = sentence.trim().replace(/\.$/, '')
   for (const { type, pattern } of SENTENCE_PATTERNS) {
@@ -54,7 +56,7 @@ export function goalOfSentence(sentence: string): Goal | null {
   return null
 }
 
-/** The task sentence in a game's first observation; null where there is none. */
+/** Returns the task sentence in a game's first observation, or null. */
 export function sentenceOf(observation: string): string | null {
   return /Your task is to: ([^\n]*?)\.?\s*$/m.exec(observation)?.[1] ?? null
 }
@@ -64,7 +66,7 @@ export function goalText({ type, object, target }: Goal): string {
   return GOALS[type].replaceAll('{o}', object).replaceAll('{t}', target)
 }
 
-/** The goal of a problem's text; null where it has none of the six shapes. */
+/** Returns the goal of a problem's text. Returns null if it has none of the six shapes. */
 export function goalOfProblem(problem: string): Goal | null {
   const at = problem.indexOf('(:goal')
   if (at < 0) return null
@@ -76,7 +78,7 @@ export function goalOfProblem(problem: string): Goal | null {
   return null
 }
 
-/** The problem's text with another goal; everything before the goal stays byte for byte. */
+/** Returns the problem's text with another goal. Everything before the goal stays byte for byte. */
 export function withGoal(problem: string, goal: Goal): string {
   const at = problem.indexOf('(:goal')
   return `${problem.slice(0, at)}${goalText(goal)}\n    )\n    `
@@ -196,7 +198,10 @@ const GOALS: Readonly<Record<TaskType, string>> = {
                 )`,
 }
 
-/** The goals as patterns over condensed text; a repeated token must repeat. Case is free: planners lower it. */
+/**
+ * The goals as patterns over condensed text. A repeated token must repeat. Case is ignored: planners lower
+ * it.
+ */
 const GOAL_PATTERNS = TASK_TYPES.map((type) => {
   const seen = new Set<string>()
   const source = condense(GOALS[type])

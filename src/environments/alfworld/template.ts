@@ -3,10 +3,10 @@ import { grammarError } from './twl2.ts'
 /** `p(x:type, y:type) & q(x:type)`, evaluated from left to right. */
 export type Query = readonly Conjunct[]
 export type Conjunct = { readonly predicate: string; readonly args: readonly QueryVariable[] }
-/** A query's variable is told apart by its name and its type. */
+/** A query's variable is identified by its name and its type. */
 export type QueryVariable = { readonly name: string; readonly type: string }
 
-/** What stands inside of braces. */
+/** Content of a pair of braces. */
 export type Expression =
   | { readonly kind: 'property'; readonly variable: string; readonly property: Property }
   | { readonly kind: 'literal'; readonly text: string }
@@ -18,7 +18,10 @@ type Property = (typeof PROPERTIES)[number]
 export type TextSymbol =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'rule'; readonly rule: string }
-  /** Renders `body` once for every solution of `query`, or once where there is no query. A list puts separators between. */
+  /**
+   * Renders `body` once for every solution of `query`, or once if there is no query. A list has separators
+   * between.
+   */
   | {
       readonly kind: 'each'
       readonly body: Expression | { readonly kind: 'rule'; readonly rule: string }
@@ -26,7 +29,7 @@ export type TextSymbol =
       readonly list: boolean
     }
 
-/** Longer texts are refused; ALFWorld's longest has 900 characters. */
+/** Longer texts are refused. ALFWorld's longest has 900 characters. */
 const MAX_SOURCE = 50_000
 
 const LEADING = /^(?:[ \t\r\n]+|\/\/[^\n]*\n?)+/
@@ -36,8 +39,9 @@ const RULE = /#([\w()/!<>\-\s,.]+)#/y
 const EACH = /\{(?:#([\w()/!<>\-\s,.]+)#|([^|[\]{}\n<>]+))(?:\s*\|\s*([^;|{}\n[\]#]+))?\}/y
 
 /**
- * Parses a text of a twl2 grammar (a right-hand side, a template or a feedback). Two quirks of TextWorld are kept: white space and
- * `//` lines at the start are skipped, and from the first character that fits nowhere the rest is dropped silently.
+ * Parses a text of a twl2 grammar (a right-hand side, a template or a feedback). Two quirks of TextWorld are
+ * kept. White space and `//` lines at the start are skipped. From the first character that fits nowhere, the
+ * rest is dropped silently.
  */
 export function parseTemplate(source: string, line: number): TextSymbol[] {
   if (source.length > MAX_SOURCE)

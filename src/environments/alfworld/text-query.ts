@@ -4,29 +4,37 @@ import { type Entity, type Facts, lowerBound } from './facts.ts'
 import type { Tables } from './match.ts'
 import type { Conjunct, Query, QueryVariable } from './template.ts'
 
-/** What a text is rendered from. `values` holds the variables in scope by slot, and is scratch space behind them. */
+/**
+ * Input of rendering. `values` holds the variables in scope by slot. The slots after them are scratch space.
+ */
 export type RenderContext = {
   readonly tables: Pick<Tables, 'ids' | 'types' | 'packing'>
   /** Name of each entity. */
   readonly names: readonly string[]
-  /** The sentence that stands for the grammar's task rule. */
+  /** The sentence that replaces the grammar's task rule. */
   readonly task: string
   readonly facts: Facts
   readonly values: Entity[]
 }
 
-/** The variables in scope, by slot. A later one hides an earlier one of the same name, in expressions only. */
+/**
+ * The variables in scope, by slot. A later variable hides an earlier one of the same name, in expressions
+ * only.
+ */
 export type Scope = readonly QueryVariable[]
 
 /** A query compiled for the variables in scope. */
 export type CompiledQuery = {
-  /** The variables in scope of what the query is for: those given, then the new ones. */
+  /** The variables in scope for the query's body: the given ones, then the new ones. */
   readonly scope: Scope
   /** Facts that it looks at, as indexes into Facts. */
   readonly reads: ReadonlySet<number>
   /** Variables given that the solutions depend on, as slots. */
   readonly uses: ReadonlySet<number>
-  /** Runs through the solutions in the order of the facts, with the values in the context; stops where `found` says true. */
+  /**
+   * Visits the solutions in the order of the facts, with the values in the context. Stops if `found` returns
+   * true.
+   */
   readonly search: (context: RenderContext, found: () => boolean) => boolean
 }
 
@@ -61,8 +69,8 @@ export function compileQuery(query: Query, outer: Scope, predicates: Domain['pre
 type Step = (context: RenderContext, found: () => boolean) => boolean
 
 /**
- * Which facts a conjunct looks at: `p`, or the marks of `p` for `not_p`; -1 where the domain has no such predicate with as many
- * arguments: then it has no solutions.
+ * Returns the index of the facts of a conjunct: `p`, or the marks of `p` for `not_p`. Returns -1 if the
+ * domain has no such predicate with this number of arguments. Then there are no solutions.
  */
 function factsIndex({ predicate, args }: Conjunct, predicates: Domain['predicates']): number {
   const isMark = !predicates.has(predicate) && predicate.startsWith('not_')

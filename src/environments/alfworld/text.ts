@@ -19,8 +19,8 @@ const MAX_TEXTS = 5_000
 const MAX_LENGTH = 1_000_000
 
 /**
- * Compiles texts of a grammar. A rule is compiled once for every set of variables that it is used with.
- * @param external whether `#task#` stands for the sentence of the game at hand
+ * Compiles texts of a grammar. A rule is compiled once for every set of variables with which it is used.
+ * @param external whether `#task#` is replaced by the sentence of the game
  */
 export function textCompiler(
   { rules }: Pick<Twl2, 'rules'>,
@@ -95,7 +95,7 @@ export function textCompiler(
     if (compiled.size >= MAX_TEXTS || depth >= MAX_DEPTH)
       throw grammarError(productions[0].line, `rule '${name}' is nested too deep or used in too many ways`)
     let text: Text | undefined
-    // A rule may refer to itself; that use counts as looking at everything.
+    // A rule may refer to itself. Such a use counts as reading everything.
     compiled.set(key, {
       reads: new Set(Array.from({ length: 2 * predicates.size }, (_, index) => index)),
       uses: new Set(scope.keys()),
@@ -143,7 +143,7 @@ function property(
   scope: Scope,
 ): Text {
   const slot = scope.findLastIndex(({ name }) => name === variable)
-  if (slot < 0) throw grammarError(line, `{${variable}.${property}} stands where no '${variable}' is known`)
+  if (slot < 0) throw grammarError(line, `{${variable}.${property}} is used, but no '${variable}' is known`)
   const uses = new Set([slot])
   switch (property) {
     case 'name':

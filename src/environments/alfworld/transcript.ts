@@ -1,4 +1,5 @@
 import { RlError } from '../../errors.ts'
+import { isRecord } from '../../is-record.ts'
 import { advance, initialState } from './engine.ts'
 import type { Game } from './game.ts'
 
@@ -76,9 +77,6 @@ export function* verifyTranscript(game: Game, { steps }: Transcript): Generator<
 
 const sameList = (a: readonly string[], b: readonly string[]) =>
   a.length === b.length && a.every((item, i) => item === b[i])
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')

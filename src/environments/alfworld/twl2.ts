@@ -1,12 +1,13 @@
 import { RlError } from '../../errors.ts'
+import { isRecord } from '../../is-record.ts'
 import { jsonErrorOffset } from './json-error.ts'
 
-/** One production of a rule: it applies where its condition is empty or has a solution. */
+/** One production of a rule. It applies if its condition is empty or has a solution. */
 type Production = { readonly rhs: string; readonly condition: string; readonly line: number }
-/** How a PDDL action reads: the command that names it, and the text that answers it. */
+/** Texts of a PDDL action: the command that names it, and the answer. */
 type ActionText = { readonly template: string; readonly feedback: string; readonly line: number }
 
-/** A twl2 text taken apart; names of actions are lower-cased, names of rules are not. */
+/** A parsed twl2 text. Names of actions are in lower case, names of rules are as written. */
 export type Twl2 = {
   readonly rules: ReadonlyMap<string, readonly Production[]>
   readonly actions: ReadonlyMap<string, ActionText>
@@ -15,8 +16,8 @@ export type Twl2 = {
 const SOURCE = 'grammar'
 
 /**
- * Takes a twl2 text apart: `grammar :: """{JSON}""" ;` and `action Name { template :: "…" ; feedback :: "…" ; }` in any order;
- * of rules with the same name the later wins. The texts inside are not parsed here.
+ * Splits a twl2 text: `grammar :: """{JSON}""" ;` and `action Name { template :: "…" ; feedback :: "…" ; }`
+ * in any order. If two rules have the same name, the later one holds. The texts inside are not parsed here.
  * @throws RlError `alfworld.grammar-syntax` with the line
  */
 export function readTwl2(text: string): Twl2 {
@@ -45,7 +46,7 @@ export function readTwl2(text: string): Twl2 {
       if (template === undefined || feedback === undefined)
         throw grammarError(line, `action '${name}' needs a template and a feedback`)
       actions.set(name.toLowerCase(), { template, feedback, line: line })
-    } else throw grammarError(line, `'${word}' where 'grammar' or 'action' must be`)
+    } else throw grammarError(line, `expected 'grammar' or 'action', found '${word}'`)
   }
   return { rules, actions }
 }
@@ -53,7 +54,7 @@ export function readTwl2(text: string): Twl2 {
 export function grammarError(line: number, what: string): RlError {
   return new RlError(`${SOURCE}, line ${line}: ${what}`, {
     code: 'alfworld.grammar-syntax',
-    hint: 'the game file is damaged or no ALFWorld game',
+    hint: 'the game file is damaged, or is not from ALFWorld',
   })
 }
 
@@ -152,10 +153,10 @@ function addRules(rules: Map<string, readonly Production[]>, { json, line }: Blo
   }
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** Lines of positions that never decrease, in one pass through the text. */
+/**
+ * Returns a function from positions to lines. Positions must not decrease, so one pass through the text is
+ * enough.
+ */
 function lineCounter(text: string): (position: number) => number {
   let line = 1
   let next = text.indexOf('\n')

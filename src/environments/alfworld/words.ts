@@ -1,4 +1,4 @@
-/** The closed word list of a small model for ALFWorld, so that no text of its games is spelled by letters. */
+/** The closed word list of a small model for ALFWorld. With it no text of the games is spelled by letters. */
 import { judgeWords } from '../causes.ts'
 import { CAUSES } from './causes.ts'
 import { typeNames } from './generator/tables.ts'

@@ -6,8 +6,8 @@ import type { Text } from './text.ts'
 import type { RenderContext } from './text-query.ts'
 
 /**
- * What holds in a game at one moment, without texts. A value: nothing changes it, `applyMove` gives the next one and shares all
- * facts that stay the same, so keeping a world costs what its last action changed.
+ * The facts of a game at one moment, without texts. It is a value: `applyMove` returns the next one.
+ * Unchanged facts are shared, so a world costs only what its last action changed.
  */
 export type World = {
   readonly game: Game
@@ -15,7 +15,7 @@ export type World = {
   readonly memo: Memo
 }
 
-/** What was worked out of a world when it was first asked for. */
+/** Derived values of a world, computed on first use. */
 type Memo = {
   /** Applicable instances per action of the game. */
   readonly instances: (Instances | undefined)[]
@@ -48,7 +48,7 @@ export function movesOf(world: World): Move[] {
   })
 }
 
-/** The move with this command; of several the first. */
+/** Returns the move with this command, the first if there are several. */
 export function moveFor(world: World, command: string): Move | null {
   budget.start()
   for (let index = 0; index < world.game.actions.length; index++) {
@@ -93,7 +93,10 @@ export function isGoal({ game, facts }: World): boolean {
   return game.isGoal(facts)
 }
 
-/** The facts of a predicate as ids, in the order of the ids; `not_p` gives the marks left by deletes of p. */
+/**
+ * Returns the facts of a predicate as ids, in the order of the ids. `not_p` gives the marks left by deletes
+ * of p.
+ */
 export function factsOf({ game, facts }: World, predicate: string): string[][] {
   const { predicates, packing, ids } = game.tables
   const marked = predicate.startsWith('not_') && !predicates.has(predicate)

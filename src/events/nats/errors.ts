@@ -1,9 +1,12 @@
 /** Errors of the client as errors of this project. */
 import { errors } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
-import { JETSTREAM_HINT } from '../jetstream.ts'
 import { type Bounds, pack, unpackMap } from '../msgpack.ts'
 import { isJetStream } from './api.ts'
+
+/** What helps if a server or an account has no JetStream, which keeps the queues of a run. */
+export const JETSTREAM_HINT =
+  'start nats-server with -js and give the account JetStream, or leave out --nats: the head starts a server of its own'
 
 const WHO_LIVES = 'rl status <run> shows which actors live'
 

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { RlError } from '../../errors.ts'
 import type { Bus } from '../bus.ts'
-import { JETSTREAM_HINT } from '../jetstream.ts'
 import type { KeyedStore, KeyedStoreOptions } from '../keyed-store.ts'
 import { createSubject, EXPECTED_LAST_HEADER, getSubject } from './api.ts'
+import { JETSTREAM_HINT } from './errors.ts'
 
 const ANSWER_MS = 2_000
 /** The stream exists with other settings, e.g. more replicas. */

@@ -61,7 +61,7 @@ export function takeWork(
     }
   }
 
-  function pause(): void {
+  function pullLater(): void {
     again ??= setTimeout(() => {
       again = undefined
       pull()
@@ -82,7 +82,7 @@ export function takeWork(
     const status = message.headers?.code ?? 0
     if (status !== 0 && message.data.byteLength === 0 && !message.reply) {
       // 404 and 408 end a pull normally. Any other status means that the queue is not in order.
-      if (status !== 404 && status !== 408) pause()
+      if (status !== 404 && status !== 408) pullLater()
       endPull(message.subject)
       return
     }

@@ -1,7 +1,7 @@
-import { type LossTerms, policyLoss, readsSamples, supervisedLoss } from '../../learning/loss.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { LossOptions, TrainingSample } from '../port.ts'
 import { type Allowed, headLogprobs, selectRows } from './head.ts'
+import { type LossTerms, policyLoss, readsSamples, supervisedLoss } from './loss.ts'
 import { squaredNorm } from './optimizer.ts'
 import { type LocalModel, weight } from './params.ts'
 import { type ForwardOptions, headName, headWeight, hiddenStates, pack } from './transformer.ts'

@@ -7,7 +7,7 @@ import { type Params, weight } from './params.ts'
  * If no halvings are left, the step is undone. Without `klHalvings` a step stays as it is.
  */
 export type Leash = {
-  /** @param kl mean over trained tokens of `drift` (learning/loss.ts), from the policy that sampled to the present one */
+  /** @param kl mean over trained tokens of `drift` (models/local/loss.ts), from the policy that sampled to the present one */
   tooFar(kl: number): boolean
   /** Number of halvings so far. The learning rate is halved as often. */
   readonly halvings: number

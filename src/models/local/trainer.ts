@@ -1,5 +1,4 @@
 import { RlError } from '../../errors.ts'
-import { drift, tokenWeights } from '../../learning/loss.ts'
 import { rng } from '../../random.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { LossOptions, TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
@@ -13,6 +12,7 @@ import {
   type WeightedSample,
 } from './gradients.ts'
 import { createLeash } from './leash.ts'
+import { drift, tokenWeights } from './loss.ts'
 import { LEAST_PASS, type Passes } from './memory.ts'
 import { createOptimizer, type Optimizer, squaredNorm } from './optimizer.ts'
 import { type LocalModel, trainedNames } from './params.ts'

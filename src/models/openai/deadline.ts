@@ -1,4 +1,5 @@
 /** Time limits of calls, and the waits between them. */
+import { pause } from '../../clock.ts'
 
 export type Deadline = {
   readonly signal: AbortSignal
@@ -29,18 +30,8 @@ export function deadline(ms: number, parent?: AbortSignal): Deadline {
   }
 }
 
-/** Resolves after `ms`. Rejects with the signal's reason. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted()
-    const gone = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', gone)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', gone, { once: true })
-  })
+/** Resolves after `ms`. Rejects with the signal's reason as soon as it fires. */
+export async function pauseOrThrow(ms: number, signal: AbortSignal): Promise<void> {
+  await pause(ms, signal)
+  signal.throwIfAborted()
 }

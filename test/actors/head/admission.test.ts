@@ -4,12 +4,12 @@ import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startDecider } from '../../../src/actors/decider/decider.ts'
-import type { Judge } from '../../../src/actors/decider/jobs.ts'
+import type { JudgeRollouts } from '../../../src/actors/decider/jobs.ts'
 import { decidersOf } from '../../../src/actors/deciders.ts'
 import { ANSWERS, unasked } from '../../../src/actors/head/admission/answers.ts'
 import { askedBy, enter, nothingAsked } from '../../../src/actors/head/admission/asked.ts'
 import { outputId } from '../../../src/actors/runtime/decider-host.ts'
-import { type Config, configDigest, redact } from '../../../src/config.ts'
+import { type Config, configDigest, loggable } from '../../../src/config.ts'
 import {
   CATALOGUE,
   type EventData,
@@ -70,7 +70,8 @@ function causesIn(config: Config): { readonly of: Cause; readonly see: (event: L
         const key = output.type === 'event' ? (keyOf(output.event) ?? '') : output.job.done
         if (!byKey.has(key)) byKey.set(key, event.id)
         if (output.type === 'job' && output.job.kind === 'judge')
-          for (const { rollout } of (output.job.input as Judge).rollouts) judged.set(rollout, event.id)
+          for (const { rollout } of (output.job.input as JudgeRollouts).rollouts)
+            judged.set(rollout, event.id)
       }
     },
   }
@@ -169,7 +170,7 @@ for (const [index, [changes, forked]] of FORKS.entries())
     plain.close()
     for (let at = begun; at < decided; at += 7) {
       const parent = { run: 'plain', position: at }
-      const event: NewEvent = { type: 'RunStarted', data: { config: redact(other), ...digest, parent } }
+      const event: NewEvent = { type: 'RunStarted', data: { config: loggable(other), ...digest, parent } }
       const log = recordLoop(root, `fork-${at}`, config, undefined, shuffled(index), [{ at, event }])
       const asked = nothingAsked()
       const causes = causesIn(config)
@@ -237,7 +238,7 @@ async function begunHead(changes: Record<string, Record<string, unknown>> = {}, 
   const append = (event: NewEvent) => head.service.append([event])[0].position
   const idAt = (position: number) => head.log.row(position)?.id as string
   const digest = { configDigest: configDigest(config), codeVersion: 'test', seed: 1, parent: null }
-  append({ type: 'RunStarted', data: { config: redact(config), ...digest } })
+  append({ type: 'RunStarted', data: { config: loggable(config), ...digest } })
   const task = {
     id: 'task',
     environment: 'simulated',

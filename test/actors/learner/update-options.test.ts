@@ -5,9 +5,15 @@ import { loadConfig } from '../../../src/config.ts'
 
 const { training } = loadConfig({ set: ['policy.training.learningRate=1'] }).policy
 
-const rates = (changes: Partial<typeof training>, iterations: number) =>
+const rates = (
+  { warmup = 0, ...changes }: Partial<typeof training & { warmup: number }>,
+  iterations: number,
+) =>
   Array.from({ length: iterations }, (_, i) =>
-    trainingAt({ ...training, ...changes }, { iteration: i + 1, iterations, samples: 64 }),
+    trainingAt(
+      { ...training, ...changes, expert: { ...training.expert, warmup } },
+      { iteration: i + 1, iterations, samples: 64 },
+    ),
   ).map(({ learningRate }) => Number(learningRate.toFixed(4)))
 
 test('the learning rate rises over the warm-up and falls to nothing behind the last iteration', () => {
@@ -23,7 +29,10 @@ test('a run that ends before its warm-up does still has a rate above nothing in 
 
 test('an iteration with few samples makes fewer steps, and one at least', () => {
   const steps = (samples: number) =>
-    trainingAt({ ...training, updates: 4, minSamples: 10 }, { iteration: 1, iterations: 1, samples }).updates
+    trainingAt(
+      { ...training, updates: 4, expert: { ...training.expert, minSamples: 10 } },
+      { iteration: 1, iterations: 1, samples },
+    ).updates
   assert.equal([3, 16, 24, 39, 40, 64].map(steps), [1, 1, 2, 3, 4, 4])
 })
 

@@ -37,8 +37,8 @@ test('a nucleus or temperature of evaluations that the model refuses is told at 
     ] as const) {
       const policy = { provider: 'openai', baseUrl: endpoint.url, model: 'policy', acting: 'free' }
       const config = parseConfig({ environment: { name: 'alfworld', tasks: 4 }, policy, evaluation })
-      const { worker } = await openEndpointPolicy(config, await openSetting(config), log)
-      const started = worker.perform({ kind: 'cold-start', input: {} } as never, {} as never)
+      const { learner } = await openEndpointPolicy(config, await openSetting(config), log)
+      const started = learner.begin({ seed: [1, 1] }, {} as never)
       assert.match((await errorOf(started)).hint ?? '', `${key} to 1 or null`)
     }
   } finally {

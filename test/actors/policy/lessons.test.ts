@@ -1,4 +1,5 @@
 /** Demonstrations for models that act by prompts: what is taught is asked for, and what is then said is read. */
+import '../../support/packages.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -92,7 +92,7 @@ test('not_p holds only after an effect has deleted p and until p is added again'
 test('a grammar that cannot be used is refused with its line', () => {
   const grammar = (text: string) => () => gameOf({ ...smallGame(), grammar: text })
   assert.throws(() => intro('#nowhere#'), /grammar, line 1: there is no rule '#nowhere#'/)
-  assert.throws(() => intro('{x.name}'), /stands where no 'x' is known/)
+  assert.throws(() => intro('{x.name}'), /is used, but no 'x' is known/)
   assert.throws(() => intro('{x.colour | on(x:lamp)}'), /asks for 'colour'/)
   assert.throws(() => intro('{x.name ++ y | on(x:lamp)}'), /is no expression/)
   assert.throws(() => intro('{x.name | on x}'), /'on x' is no query/)

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { loadConfig } from '../../../src/config.ts'
 import { RlError } from '../../../src/errors.ts'
 import { writeModelFolder } from '../../../src/models/local/checkpoint.ts'
 import { fineTune, parseRecords, supervisedSamples } from '../../../src/models/local/fine-tune.ts'
-import { type LocalModelFace, openLocalModel } from '../../../src/models/local/model.ts'
+import { computeOf, type LocalModelFace, openLocalModel } from '../../../src/models/local/model.ts'
 import { readModelFolder } from '../../../src/models/local/model-folder.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
 import { writeSafetensors } from '../../../src/models/local/safetensors.ts'
@@ -63,6 +64,17 @@ test('a cache that is shorter than the context bounds what is sampled, and nothi
     assert.equal([updates, stopped], [1, null])
   } finally {
     await bounded.close()
+  }
+})
+
+test('two threads sample what one samples', async () => {
+  const { threads } = computeOf(loadConfig({ set: ['threads=2'] }))
+  assert.is(threads, 2)
+  const two = await openLocalModel({ ...fresh, threads })
+  try {
+    assert.equal(await two.generate([ask(1), ask(2)]), await model.generate([ask(1), ask(2)]))
+  } finally {
+    await two.close()
   }
 })
 

@@ -1,7 +1,7 @@
 /** An independent forward pass and loss in plain float64, written from the formulas, for comparison with the tensor code. */
 
-import type { PolicyLossOptions } from '../../../src/learning/loss.ts'
 import type { ModelConfig } from '../../../src/models/local/config.ts'
+import type { PolicyLossOptions } from '../../../src/models/local/loss.ts'
 import type { TrainingSample } from '../../../src/models/port.ts'
 
 export type Weights = ReadonlyMap<string, Float64Array>

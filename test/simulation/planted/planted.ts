@@ -103,8 +103,8 @@ export const PLANTED: readonly Planted[] = [
     edits: [
       {
         file: 'src/actors/runtime/deliveries.ts',
-        from: '    const { job, cause } = shared\n',
-        to: '    const { job } = shared\n    const cause = null\n',
+        from: '    const { job, cause } = shared as ',
+        to: '    const { job, cause } = { ...shared, cause: null } as ',
       },
     ],
   },
@@ -160,7 +160,7 @@ export const PLANTED: readonly Planted[] = [
     tests: ['events/service'],
     edits: [
       {
-        file: 'src/actors/head/log-service.ts',
+        file: 'src/actors/head/rollback.ts',
         from: "    if (cause === null || log.positionOf('id', cause) !== null) return null",
         to: "    if (cause !== '') return null",
       },
@@ -250,7 +250,7 @@ export const PLANTED: readonly Planted[] = [
     tests: ['security/fence'],
     edits: [
       {
-        file: 'src/actors/head/log-service.ts',
+        file: 'src/actors/head/rollback.ts',
         from: '    const isSame = !seen || (seen.position <= position && log.hashAt(seen.position) === seen.hash)',
         to: '    const isSame = true',
       },
@@ -309,9 +309,9 @@ export const PLANTED: readonly Planted[] = [
     what: 'a reader goes on behind an event that it missed',
     edits: [
       {
-        file: 'src/events/subscription.ts',
-        from: '      if (event.position > expected) {\n        behind = true\n        break\n      }\n',
-        to: '      if (event.position > expected) expected = event.position\n',
+        file: 'src/events/live-check.ts',
+        from: 'if (event.position > expected) return { ready, next: expected, isBroken: true }',
+        to: 'if (event.position > expected) expected = event.position',
       },
     ],
   },

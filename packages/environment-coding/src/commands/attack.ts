@@ -5,7 +5,10 @@ import { type Executor, languageOf } from '../executor.ts'
 import { isClean, tryProgram } from '../trial.ts'
 import { type SandboxValues, withExecutor } from './executor.ts'
 
-/** Tries hostile programs, those of the files or our own: a JSON line each, and the sums last. 1 where anything got through. */
+/**
+ * Tries hostile programs, from files or our own. Prints a JSON line for each, and the sums last. Resolves to
+ * 1 if any got through.
+ */
 export function attack(
   values: SandboxValues & { readonly program?: readonly string[] },
   files: readonly string[],

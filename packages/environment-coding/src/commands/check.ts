@@ -6,7 +6,10 @@ import type { CodingProblem } from '../problem.ts'
 import { singleFaultMutants } from '../scripted.ts'
 import { type DataValues, recordsOf, type SandboxValues, withExecutor } from './executor.ts'
 
-/** How many programs are handed to the executor at a time: enough to keep it busy, few enough to hold their outputs. */
+/**
+ * Number of programs that the executor gets at a time: enough to keep it busy, few enough to hold their
+ * outputs.
+ */
 const CHUNK = 64
 
 type Records = ReturnType<typeof recordsOf>
@@ -21,7 +24,7 @@ export function check(
   )
 }
 
-/** 1 where a solution fails, or nothing could be read. */
+/** Resolves to 1 if a solution fails, or nothing could be read. */
 async function checkSolutions(executor: Executor, records: Records, json: boolean): Promise<number> {
   const sums = { problems: 0, unsolved: 0, tests: 0, failed: 0 }
   const skipped: Skipped[] = []
@@ -75,7 +78,10 @@ export function printFailure(problem: CodingProblem, test: number, { result }: G
     )
 }
 
-/** Of each problem, how many single-fault mutants of its solution pass all of its tests. A mutant may be right all the same. */
+/**
+ * Counts for each problem the single-fault mutants of its solution that pass all its tests. A mutant may be
+ * right all the same.
+ */
 async function checkMutants(executor: Executor, records: Records, json: boolean): Promise<number> {
   let problems = 0
   let mutants = 0

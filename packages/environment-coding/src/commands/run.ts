@@ -6,7 +6,7 @@ import type { CodingProblem } from '../problem.ts'
 import { printFailure } from './check.ts'
 import { type DataValues, recordsOf, type SandboxValues, usage, withExecutor } from './executor.ts'
 
-/** One program against the tests of one problem; 1 where one fails. */
+/** Runs one program against the tests of one problem. Resolves to 1 if one fails. */
 export function run(
   values: DataValues & SandboxValues & { readonly id?: string; readonly program?: string },
   files: readonly string[],
@@ -16,7 +16,7 @@ export function run(
     if (id === undefined) throw usage('--id is missing')
     if (file === undefined) throw usage('--program is missing')
     const { problem, skipped, others } = await findProblem(values, files, id)
-    // It may stand in the file, and be none that can be run.
+    // It may be in the file, and still not be a problem that can be run.
     if (!problem)
       throw new RlError(`no problem has the id '${id}'`, {
         code: 'coding.no-problem',

@@ -1,11 +1,13 @@
-/** Which operation of a generated problem its failed programs left out, as far as what they printed tells. */
+/**
+ * Finds the operation of a generated problem that its failed programs left out, as far as their outputs tell.
+ */
 import type { TestCase } from '../problem.ts'
 import { type FamilyRecipe, printedFor, whyIllTyped } from './recipe.ts'
 
 /** A line of a critique, e.g. `3x on input 5 it printed 8, expected 16`. */
 const FAULT = /^(?:(\d+)x )?on input (.*) it printed (.*), expected /
 
-/** The step without which most of the faults come out as they are, or null where none explains any. */
+/** Returns the step whose omission explains most of the faults, or null if none explains any. */
 export function blamedStep(recipe: FamilyRecipe, critique: string): number | null {
   const counts = recipe.steps.map(() => 0)
   const shorter = recipe.steps.map((_, step) => ({

@@ -1,4 +1,7 @@
-/** What a problem computes, whatever its words: two problems are taken for the same function where they agree on so many inputs. */
+/**
+ * Compares problems by what they compute, whatever their words. Two problems count as the same function if
+ * they agree on INPUTS inputs.
+ */
 import { rng, seedOf } from 'rlanything/environments'
 import { printed, SHAPES, type Shape } from './operations.ts'
 import { evaluate, type FamilyRecipe, readValue } from './recipe.ts'
@@ -13,7 +16,7 @@ const inputsOf = new Map<Shape['kind'], readonly string[]>(
   }),
 )
 
-/** Whether a program of that shape reads the input as one of its own. */
+/** Tests for each shape whether a program of that shape reads the input. */
 const READS: Readonly<Record<Shape['kind'], RegExp>> = {
   int: /^\d+$/,
   pair: /^\d+ \d+$/,
@@ -23,7 +26,10 @@ const READS: Readonly<Record<Shape['kind'], RegExp>> = {
   words: /^[a-z]+( [a-z]+)*$/,
 }
 
-/** Says of a problem whether one of these computes the same on all inputs of its shape that it has an answer for. */
+/**
+ * Returns a test of a problem: whether one of these computes the same, on all inputs of its shape with an
+ * answer.
+ */
 export function sameFunctionAs(others: readonly FamilyRecipe[]): (recipe: FamilyRecipe) => boolean {
   return (recipe) => {
     const cases = (inputsOf.get(recipe.shape) as readonly string[]).flatMap((input): [string, string][] => {

@@ -1,10 +1,11 @@
 /**
- * The words of the generated family: shapes of input and operations on a value, each with the phrase that asks for it, the Python
- * that does it, and its meaning. Programs use no quotes and no indentation, so that a small word-level model can write them.
+ * The words of the generated family: shapes of input, and operations on a value. Each has the phrase that
+ * asks for it, its Python, and its meaning. Programs use no quotes and no indentation, so a small word-level
+ * model can write them.
  */
 import type { Rng } from 'rlanything/environments'
 
-/** What flows from one operation to the next. */
+/** Kind of value between two operations. */
 export type Kind = 'int' | 'pair' | 'triple' | 'list' | 'word' | 'words' | 'flag'
 
 /** int: number; pair, triple, list: number[]; word: string; words: string[]; flag: boolean. */
@@ -58,11 +59,11 @@ export type Operation = {
   readonly name: string
   readonly from: Kind
   readonly to: Kind
-  /** Smallest and largest constant; absent where there is none. */
+  /** Smallest and largest constant. Absent if the operation has none. */
   readonly range?: readonly [least: number, most: number]
-  /** How hard to understand and write, 1 to 3. */
+  /** Difficulty to understand and write, 1 to 3. */
   readonly level: number
-  /** `#` stands for the constant, here and in `code`. */
+  /** `#` is replaced by the constant, here and in `code`. */
   readonly phrase: string
   /** A Python expression of `r`. */
   readonly code: string
@@ -413,7 +414,7 @@ export const OPERATIONS: readonly Operation[] = [
 export const operationNamed = (name: string): Operation | undefined =>
   OPERATIONS.find((operation) => operation.name === name)
 
-/** What Python's print writes. */
+/** Returns the text that Python's print writes. */
 export function printed(value: Value): string {
   if (typeof value === 'boolean') return value ? 'True' : 'False'
   return typeof value === 'object' ? value.join(' ') : String(value)

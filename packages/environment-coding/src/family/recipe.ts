@@ -16,7 +16,7 @@ import {
   type Value,
 } from './operations.ts'
 
-/** One operation with its constant; 0 where it has none. */
+/** One operation with its constant, which is 0 if it has none. */
 export type Step = readonly [operation: string, constant: number]
 
 export type FamilyRecipe = {
@@ -38,7 +38,7 @@ const TEST_COUNT = 8
 const EXAMPLE_COUNT = 2
 const SECONDS = 2
 
-/** A recipe as it came out of an event; throws where it is none or its operations do not fit together. */
+/** Reads a recipe from an event. Throws if it is none, or if its operations do not fit together. */
 export function parseRecipe(data: unknown): FamilyRecipe {
   const parsed = RECIPE.safeParse(data)
   if (!parsed.success)
@@ -54,7 +54,7 @@ const damaged = (reason: string) =>
     hint: 'recipes are made by the environment and travel unchanged',
   })
 
-/** Why the operations do not follow one another, or null. */
+/** Returns the reason why the operations cannot follow one another, or null. */
 export function whyIllTyped({ shape, steps }: FamilyRecipe): string | null {
   let kind: Kind = shape
   for (const [name, constant] of steps) {
@@ -69,7 +69,7 @@ export function whyIllTyped({ shape, steps }: FamilyRecipe): string | null {
   return null
 }
 
-/** The kind of value that comes out; of the first `count` operations where that is given. */
+/** Returns the kind of value after all operations, or after the first `count`. */
 export function kindAfter({ shape, steps }: FamilyRecipe, count = steps.length): Kind {
   const last = steps[count - 1]
   return last ? operationOf(last).to : shape
@@ -78,7 +78,10 @@ export function kindAfter({ shape, steps }: FamilyRecipe, count = steps.length):
 /** The operation of a step that is known to be right. */
 export const operationOf = ([name]: Step): Operation => operationNamed(name) as Operation
 
-/** The result, or null where a step has nothing to work on (the largest of none): such inputs are no tests. */
+/**
+ * Returns the result, or null if a step has nothing to work on (the largest of none). Such inputs are not
+ * used in tests.
+ */
 export function evaluate({ steps }: Pick<FamilyRecipe, 'steps'>, input: Value): Value | null {
   let value = input
   for (const step of steps) {
@@ -90,7 +93,7 @@ export function evaluate({ steps }: Pick<FamilyRecipe, 'steps'>, input: Value): 
 
 const fill = (text: string, constant: number) => text.replaceAll('#', String(constant))
 
-/** The template: what is left without the constants, e.g. `int.int-plus.int-times`. */
+/** Returns the template, which has no constants, e.g. `int.int-plus.int-times`. */
 export const templateOf = ({ shape, steps }: FamilyRecipe) =>
   [shape, ...steps.map(([name]) => name)].join('.')
 
@@ -109,7 +112,7 @@ function questionOf({ shape, steps }: FamilyRecipe): string {
   return `${[shapeOf(shape).phrase, ...phrases, 'print the result'].join('. ')}.`
 }
 
-/** A right program: one assignment a line. */
+/** Returns a right program, with one assignment a line. */
 function solutionOf(recipe: FamilyRecipe): string {
   const lines = recipe.steps.map((step) => `r = ${fill(operationOf(step).code, step[1])}`)
   return `${[shapeOf(recipe.shape).code, ...lines, printCode(kindAfter(recipe))].join('\n')}\n`
@@ -117,7 +120,10 @@ function solutionOf(recipe: FamilyRecipe): string {
 
 const MOST_DRAWS = 400
 
-/** Examples and tests with different inputs, drawn from a seed that is the recipe's own; fewer where there are no more. */
+/**
+ * Draws examples and tests with different inputs. The recipe gives the seed. Returns fewer if there are no
+ * more.
+ */
 export function drawTests(recipe: FamilyRecipe, count = TEST_COUNT + EXAMPLE_COUNT): TestCase[] {
   const random = rng(seedOf(0, 'coding-tests', idOf(recipe)))
   const shape = shapeOf(recipe.shape)
@@ -132,7 +138,7 @@ export function drawTests(recipe: FamilyRecipe, count = TEST_COUNT + EXAMPLE_COU
   return [...tests.values()]
 }
 
-/** The problem that a recipe stands for. */
+/** Returns the problem of a recipe. */
 export function problemOf(recipe: FamilyRecipe): CodingProblem {
   const drawn = drawTests(recipe)
   return {
@@ -150,7 +156,10 @@ export function problemOf(recipe: FamilyRecipe): CodingProblem {
 
 const LEAST_TESTS = 4
 
-/** Why a recipe makes no good problem, or null: too few tests, always nearly the same answer, or a step that changes nothing. */
+/**
+ * Returns the reason why a recipe makes no good problem, or null. It has too few tests, nearly always the
+ * same answer, or a step that changes nothing.
+ */
 export function whyPoor(recipe: FamilyRecipe): string | null {
   const illTyped = whyIllTyped(recipe)
   if (illTyped !== null) return illTyped
@@ -172,7 +181,7 @@ export function whyPoor(recipe: FamilyRecipe): string | null {
   return null
 }
 
-/** What a right program prints for a test's input; empty where there is nothing to work on. */
+/** Returns the output of a right program for a test's input. It is empty if there is nothing to work on. */
 export function printedFor(recipe: FamilyRecipe, { input }: TestCase): string {
   const result = evaluate(recipe, readValue(recipe.shape, input))
   return result === null ? '' : `${printed(result)}\n`

@@ -1,4 +1,7 @@
-/** Makes a generated problem harder or easier without a language model, easier where its programs failed. */
+/**
+ * Makes a generated problem harder or easier without a language model. An easier problem avoids what its
+ * programs failed at.
+ */
 
 import { type Direction, type RewriteRequest, type Rng, rng } from 'rlanything/environments'
 import { blamedStep } from './blame.ts'
@@ -20,7 +23,10 @@ const ATTEMPTS = 40
 
 type Rule = (recipe: FamilyRecipe, random: Rng) => FamilyRecipe | null
 
-/** Other constants in the same template. Neither harder nor easier by itself: what is tried when nothing else is left. */
+/**
+ * Other constants in the same template. This is neither harder nor easier, and is tried if nothing else is
+ * left.
+ */
 const changeConstants: Rule = (recipe, random) => {
   const steps = recipe.steps.map((step): Step => [step[0], drawConstant(operationOf(step), random)])
   return { ...recipe, steps }
@@ -43,7 +49,7 @@ const addClause: Rule = (recipe, random) => {
   return { ...recipe, steps }
 }
 
-/** One operation less, where what is left still fits together. */
+/** One operation less, if the rest still fits together. */
 const dropClause: Rule = (recipe, random) => {
   if (recipe.steps.length < 2) return null
   return withoutStep(recipe, random.below(recipe.steps.length))
@@ -81,9 +87,9 @@ const RULES: Readonly<Record<Direction, readonly Rule[]>> = {
 }
 
 /**
- * A changed problem of another id than all of `taken` that is not held out, or why there is none. A harder one has a higher level, an easier one a
- * lower: without the operation that failed programs left out, where the critique tells. Of the lowest level, other constants
- * are the only change that is left.
+ * Returns a changed problem with a new id that is not held out, or the reason why there is none. A harder
+ * problem has a higher level, an easier one a lower level. If the critique tells which operation failed, an
+ * easier one drops it. On the lowest level, other constants are the only possible change.
  */
 export function rewriteRecipe(
   recipe: FamilyRecipe,

@@ -6,7 +6,7 @@ import { type FamilyRecipe, idOf, levelOf, type Step, templateOf, whyPoor } from
 /** A shape and operations without constants. */
 export type Template = { readonly shape: Shape['kind']; readonly operations: readonly Operation[] }
 
-/** All templates of one operation, and a fixed choice of those of two and three. */
+/** Numbers of chosen templates with two and three operations. All templates of one operation are used. */
 const CHOSEN = { 2: 120, 3: 80 } as const
 const CATALOGUE_SEED = seedOf(0, 'coding-templates')
 /** This share of the templates is kept for the split `ood`. */
@@ -15,7 +15,9 @@ const IN_DOMAIN_ONE_IN = 5
 
 let cached: readonly Template[] | null = null
 
-/** Every template of the family, easiest first; always the same. Each can be filled to a good problem. */
+/**
+ * Returns every template of the family, easiest first, always the same. Each can be filled to a good problem.
+ */
 export function templates(): readonly Template[] {
   cached ??= [...chains(1), ...choose(2), ...choose(3)]
   return cached
@@ -31,7 +33,7 @@ function choose(length: 2 | 3): Template[] {
   return chosen
 }
 
-/** All well-typed chains of so many operations. */
+/** Returns all well-typed chains of this number of operations. */
 function chains(length: number): Template[] {
   return SHAPES.flatMap(({ kind }) => extend(kind, length).map((operations) => ({ shape: kind, operations })))
 }
@@ -45,7 +47,10 @@ function extend(kind: Kind, length: number): Operation[][] {
 
 const ATTEMPTS = 8
 
-/** A good problem of a template with constants from the generator, or null where some attempts found none. */
+/**
+ * Draws a good problem of a template, with constants from the generator. Returns null if some attempts found
+ * none.
+ */
 export function draw({ shape, operations }: Template, random: Rng): FamilyRecipe | null {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const steps = operations.map((operation): Step => [operation.name, drawConstant(operation, random)])
@@ -59,7 +64,7 @@ export function drawConstant({ range }: Operation, random: Rng): number {
   return range ? range[0] + random.below(range[1] - range[0] + 1) : 0
 }
 
-/** `train` and `in-domain` share templates and no problem; the templates of `ood` are in neither. */
+/** `train` and `in-domain` share templates and no problem. The templates of `ood` are in neither. */
 export type FamilySplit = 'train' | 'in-domain' | 'ood'
 
 const splitOf = (recipe: FamilyRecipe): FamilySplit => {
@@ -75,13 +80,16 @@ export type DrawOptions = {
   /** Problems of a higher level (sum of the levels of their operations) are left out. */
   readonly maxLevel: number
   readonly seed: number
-  /** Problems that are left out, e.g. because they compute what one of another split does. */
+  /** Problems to leave out, e.g. because one of another split computes the same. */
   readonly without?: (recipe: FamilyRecipe) => boolean
 }
 
 const MOST_ROUNDS = 30
 
-/** Different problems of a split, round after round through all templates; fewer where the family has no more. */
+/**
+ * Draws different problems of a split, round after round through all templates. Returns fewer if the family
+ * has no more.
+ */
 export function drawRecipes(options: DrawOptions): FamilyRecipe[] {
   const { split, count, maxLevel, seed, without = () => false } = options
   const found = new Map<string, FamilyRecipe>()

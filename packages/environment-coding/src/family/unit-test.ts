@@ -1,4 +1,7 @@
-/** How a small model reads and writes a unit test of a generated problem: `input`, the input, `output`, the output. */
+/**
+ * The form in which a small model reads and writes a unit test of a generated problem: `input`, the input,
+ * `output`, the output.
+ */
 import { rng, type Seed } from 'rlanything/environments'
 import type { ParsedTest } from '../parse.ts'
 import type { CodingProblem, TestCase } from '../problem.ts'
@@ -6,14 +9,17 @@ import type { CodingProblem, TestCase } from '../problem.ts'
 export const writeUnitTest = ({ input, output }: TestCase): string =>
   `input ${input.trimEnd()} output ${output.trimEnd()}\n`
 
-/** A problem as a small writer of tests reads it: its examples have the form of what is to be written. */
+/** Returns a problem as a small writer of tests reads it. Its examples have the form of the answer. */
 export const compactProblem = ({
   question,
   examples,
 }: Pick<CodingProblem, 'question' | 'examples'>): string =>
   `${question}\n${examples.map(writeUnitTest).join('')}`
 
-/** The last test of a text; white space between words counts for nothing, as a word-level tokenizer keeps none. */
+/**
+ * Returns the last test of a text. White space between words is ignored, as a word-level tokenizer keeps
+ * none.
+ */
 export function readUnitTest(text: string): ParsedTest {
   const words = [...text.matchAll(/\b(?:input|output)\b/g)]
   const last = words.findLastIndex(([word], i) => word === 'input' && words[i + 1]?.[0] === 'output')
@@ -26,7 +32,10 @@ export function readUnitTest(text: string): ParsedTest {
   return { test: { input: `${input}\n`, output: `${output}\n` } }
 }
 
-/** A scripted reward model: one of the problem's tests with probability `skill`, else one with another test's output or none. */
+/**
+ * A scripted reward model. It returns one of the problem's tests with probability `skill`. Otherwise it
+ * returns one with another test's output, or none.
+ */
 export function scriptedUnitTest(tests: readonly TestCase[], skill: number, seed: Seed): string {
   const random = rng(seed)
   const test = random.pick(tests)

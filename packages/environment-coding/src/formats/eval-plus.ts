@@ -1,13 +1,14 @@
 /**
- * How EvalPlus grades (its evaluation code, and MBPP+ since its version 0.2): arguments that JSON cannot hold are made again by the task's
- * number, the reference solution says what is right, and some tasks have a rule of their own.
+ * Grading by EvalPlus (its evaluation code, and MBPP+ since its version 0.2). Arguments that JSON cannot hold
+ * are rebuilt by the task's number. The reference solution gives the right answers, and some tasks have rules
+ * of their own.
  */
 import { z } from 'zod'
 import type { CodingProblem, TestCase } from '../problem.ts'
 import { defines } from '../python-names.ts'
 import { DEFAULT_SECONDS, id, identifier, problem, read, refusal, runnablePrompt, text } from './record.ts'
 
-/** EvalPlus's files (HumanEval+, MBPP+): arguments to be tried, and a solution that says what is right. */
+/** EvalPlus's files (HumanEval+, MBPP+): arguments to try, and a solution that gives the right answers. */
 const EVAL_PLUS = z.looseObject({
   task_id: id,
   prompt: text.min(1),
@@ -25,7 +26,7 @@ export function parseEvalPlus(record: unknown, place: string): CodingProblem {
   const solution = isComplete ? data.canonical_solution : data.prompt + data.canonical_solution
   const prompt = isComplete ? '' : runnablePrompt(data.prompt)
   if (!isGraded(data.task_id, data.entry_point))
-    throw refusal(place, 'entry_point', 'EvalPlus takes every answer for right')
+    throw refusal(place, 'entry_point', 'EvalPlus accepts every answer')
   const tests = inputs.map(
     (args): TestCase => ({ input: evalPlusTest(JSON.stringify(args), data.atol), output: 'True' }),
   )
@@ -95,7 +96,7 @@ const HUMAN_EVAL_RULES: Readonly<Record<string, string>> = {
   find_zero: 'return abs(sum(part * out ** power for power, part in enumerate(args[0]))) <= atol',
 }
 
-/** Its rule for this one: every answer is right. */
+/** Its rule for this task: every answer is right. */
 const ACCEPTS_ALL = 'are_equivalent'
 
 const isMbpp = (taskId: string) => taskId.startsWith('Mbpp/')
@@ -136,7 +137,9 @@ def _right(args, out, expected, atol):
 `
 }
 
-/** The code of a test: the answer to these arguments, which are JSON, beside that of the reference solution. */
+/**
+ * Returns the code of a test. It compares the answer to these JSON arguments with the reference solution's.
+ */
 function evalPlusTest(json: string, atol: number): string {
   const args = `_arguments(${JSON.stringify(json)})`
   return `_right(${args}, candidate(*${args}), _reference(*${args}), ${atol})`

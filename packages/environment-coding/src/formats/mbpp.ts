@@ -35,7 +35,10 @@ export function parseMbpp(record: unknown, place: string): CodingProblem {
   })
 }
 
-/** The name that the code defines and the test calls; of several the last, which is built on the others. */
+/**
+ * Returns the name that the code defines and the test calls. Of several it is the last, which builds on the
+ * others.
+ */
 function calledName(code: string, test: string): string | null {
   const defined = [...code.matchAll(/^(?:def\s+(\w+)|(\w+)\s*=)/gm)].map(([, a, b]) => a ?? b)
   const called = new Set(namesCalled(test).map(({ name }) => name))

@@ -1,4 +1,4 @@
-/** What the formats have in common: fields that are checked, values that are packed, and the problem that comes of them. */
+/** Common parts of the formats: checked fields, packed values, and the problem made of them. */
 
 import { inflateSync } from 'node:zlib'
 import { parseExact, RlError, textOf } from 'rlanything/kit'
@@ -37,7 +37,7 @@ export function problem({ seconds, memoryMB = DEFAULT_LIMITS.memoryMB, ...draft 
   }
 }
 
-/** A right program may print what is expected with other white space, or answer with values that travel as a longer text. */
+/** A right program may print more white space than expected, or values whose text is longer. */
 function outputLimit(tests: readonly TestCase[]): number {
   const longest = tests.reduce((most, { output }) => Math.max(most, Buffer.byteLength(output)), 0)
   return Math.max(DEFAULT_LIMITS.outputBytes, 4 * longest)
@@ -64,7 +64,7 @@ export function read<T>(schema: z.ZodType<T>, record: unknown, place: string, un
 export function refusal(place: string, key: string, message: string, hint?: string): RlError {
   return new RlError(`${place}: ${key}: ${message}`, {
     code: 'coding.dataset',
-    hint: hint ?? 'mend the record or leave it out',
+    hint: hint ?? 'correct the record or leave it out',
   })
 }
 
@@ -93,11 +93,11 @@ function parse(json: string, place: string, key: string): unknown {
   }
 }
 
-/** Plain assertions as a test each; other code as one test whole. */
+/** Makes a test of each plain assertion. Other code becomes one test. */
 export function assertedTests(source: string, whole = source): readonly TestCase[] {
   const { tests, refused } = splitAssertions(source)
   return refused === null ? tests : [{ input: whole, output: 'True' }]
 }
 
-/** A prompt that ends with a docstring is a program already; one that does not needs a body. */
+/** Completes a prompt. A prompt that ends with a docstring is a program already, any other needs a body. */
 export const runnablePrompt = (prompt: string) => `${prompt.trimEnd()}\n    pass\n`

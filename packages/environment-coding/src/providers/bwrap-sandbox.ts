@@ -1,4 +1,4 @@
-/** One bubblewrap sandbox with its runner, which forks for each test into namespaces of its own. */
+/** One bubblewrap sandbox with its runner. The runner forks for each test into new namespaces. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -27,7 +27,10 @@ export const RUNNER_MB = 64
 const GRACE_MS = 20_000
 /** A busy machine may need long, which is no reason to do without its sandbox. */
 const START_MS = 120_000
-/** A sandbox is made anew after so many programs. None should be able to change it; this bounds what one that could would reach. */
+/**
+ * Number of programs after which a sandbox is replaced. No program should be able to change it. This bounds
+ * the damage if one could.
+ */
 const PROGRAMS_PER_SANDBOX = 64
 
 export type SandboxOptions = {
@@ -38,7 +41,7 @@ export type SandboxOptions = {
   readonly group: ControlGroup | null
 }
 
-/** What a sandbox is given: a text or bytes, and how they are executed where they are no Python. */
+/** Work for a sandbox: a text or bytes. `execute` tells how to run what is not Python. */
 type Work = Pick<ProgramRun, 'stdins' | 'limits' | 'interactor'> & {
   readonly program: string | Uint8Array
   readonly execution?: Execution
@@ -62,7 +65,7 @@ type Task = {
   readonly onEnd: (reason: string) => void
 }
 
-/** One runner. Whatever goes wrong ends it: the next program gets another. */
+/** Opens one runner. Any failure ends it, and the next program gets another. */
 export function openSandbox({ bwrap, arguments: words, users, start, group }: SandboxOptions): Sandbox {
   const child = spawn(bwrap, words, {
     ...(users ? { uid: users.owner, gid: users.owner } : {}),
@@ -140,7 +143,7 @@ export function openSandbox({ bwrap, arguments: words, users, start, group }: Sa
       signal?.addEventListener('abort', abort, { once: true })
       await new Promise<void>((resolve, reject) => {
         let next = 0
-        /** Of a conversation whose other half is still to come. */
+        /** First half of a conversation while the other half is still to come. */
         let first: RunResult | null = null
         const wait = () => {
           clearTimeout(deadline)
@@ -209,7 +212,10 @@ const hasFailed = ({ exitCode, ended }: RunnerReport) => exitCode !== 0 || ended
 const sandboxError = (message: string) =>
   new RlError(`bwrap: ${message}`, { code: 'coding.sandbox', hint: 'rl doctor tests the sandbox' })
 
-/** No network, no other process, of the system only what the interpreter needs, an empty environment, no capability for programs. */
+/**
+ * Returns bwrap's arguments: no network, no other process, only the interpreter's files of the system, an
+ * empty environment, and no capability for programs.
+ */
 export function sandboxArguments(
   { path, files, libraryFolders }: Interpreter,
   {
@@ -232,7 +238,7 @@ export function sandboxArguments(
     ...(users ? ['--userns', '3'] : ['--unshare-user', '--uid', '1', '--gid', '1']),
     ...['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
     ...['--hostname', 'sandbox', '--die-with-parent', '--new-session', '--as-pid-1'],
-    // Of the runner, which needs them to give each test its own namespaces, files and user.
+    // Capabilities of the runner, which gives each test its own namespaces, files and user.
     ...['SYS_ADMIN', 'SYS_PTRACE', 'SYS_RESOURCE', 'SETUID', 'SETGID', 'KILL'].flatMap((name) => [
       '--cap-add',
       `CAP_${name}`,

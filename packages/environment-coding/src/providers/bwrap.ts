@@ -1,4 +1,4 @@
-/** Programs in bubblewrap sandboxes: one a slot and kind of work. */
+/** Programs in bubblewrap sandboxes: one sandbox for each slot and kind of work. */
 
 import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
@@ -25,19 +25,25 @@ import { openUserNamespace } from './user-namespace.ts'
 const SEMANTICS = 'runner-8'
 /** Without control groups a process's hidden memory (buffers of sockets) can only be bounded by their number. */
 const UNGROUPED_PROCESSES = 16
-/** Of compiled programs that are kept for their next tests: all together, and of one besides its own. */
+/**
+ * Most bytes of compiled programs that are kept for their next tests: all together, and of one besides its
+ * own.
+ */
 const MOST_BINARY_BYTES = 256 << 20
 const BINARY_BYTES = 64 << 10
 
 export type BwrapOptions = {
   readonly concurrency?: number
-  /** The interpreter; default the system's. */
+  /** The interpreter. Default: the system's. */
   readonly python?: string
   /** Folders with modules that programs may import, read only, e.g. a virtual environment's site-packages. */
   readonly packages?: readonly string[]
 }
 
-/** Finds bwrap and the interpreter; throws where one is missing. Whether they work is `selfTest`'s to find out. */
+/**
+ * Finds bwrap and the interpreter. `selfTest` finds out whether they work.
+ * @throws RlError if one is missing
+ */
 export async function createBwrapProvider({
   concurrency = availableParallelism(),
   python,
@@ -56,12 +62,12 @@ export async function createBwrapProvider({
   const groups = Array.from({ length: concurrency }, (_, slot) => createControlGroup('coding', slot))
   const grouped = groups.every((group) => group !== null)
   const free = Array.from({ length: concurrency }, (_, slot) => slot)
-  /** A slot has one sandbox for each kind of work that it has met: a language, or compiling. */
+  /** Sandboxes of a slot, one for each kind of work that it has met: a language, or compiling. */
   const sandboxes = new Map<string, Sandbox>()
   const toolchains = new Map<OtherLanguage, Promise<Toolchain>>()
   const binaries = new Map<string, Buffer | RunResult>()
 
-  /** One that could not be opened, on a busy machine, is tried again at the next need. */
+  /** Opens a toolchain. If a busy machine could not open it, it is tried again at the next need. */
   function toolchainOf(language: OtherLanguage): Promise<Toolchain> {
     const known = toolchains.get(language)
     if (known) return known
@@ -87,7 +93,10 @@ export async function createBwrapProvider({
     return sandbox
   }
 
-  /** What is executed: the text itself, or what a compiler makes of it; the compiler's failure where it refuses the text. */
+  /**
+   * Resolves to what is executed: the text itself, or a compiler's output. Resolves to the failure if the
+   * compiler refuses.
+   */
   async function built(
     slot: number,
     { program, language }: ProgramRun,
@@ -106,7 +115,7 @@ export async function createBwrapProvider({
     }
     await sandbox.run({ program, stdins: [''], limits, execution }, keep, signal)
     const { verdict, stdout, stderrTail } = result
-    // Perhaps the machine was slow: this is nothing to be kept, unless it was the compiler that worked all the while.
+    // The machine may have been slow, so this is not kept, unless the compiler used its CPU time.
     if (verdict === 'timeout' && result.cpuMs < limits.cpuMs) return unrun('timeout', 'the compiler: timeout')
     const made =
       verdict === 'ok'

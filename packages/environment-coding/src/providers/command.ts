@@ -11,7 +11,7 @@ export type CommandRun = {
   readonly limits: Limits
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
-  /** Ends what the command started elsewhere, beside the command's own process group. */
+  /** Ends what the command started outside its own process group. */
   readonly kill?: () => void
   /** Time for the command itself, beside the program's. */
   readonly graceMs?: number
@@ -23,7 +23,7 @@ export type CommandEnd = {
   readonly stderrTail: string
   readonly exitCode: number | null
   readonly signal: NodeJS.Signals | null
-  /** Why it was ended, or null where it ended by itself. */
+  /** Why it was ended. Null if it ended by itself. */
   readonly ended: 'timeout' | 'output_limit' | null
   readonly wallMs: number
 }
@@ -79,7 +79,10 @@ export function runCommand(run: CommandRun): Promise<CommandEnd> {
   })
 }
 
-/** A traceback of the compiler has no head line, unlike that of a program that compiled something itself. */
+/**
+ * Whether the compiler refused the text. Its traceback has no head line, unlike that of a program that
+ * compiled something.
+ */
 export function isCompileError(stderrTail: string): boolean {
   return /^(SyntaxError|IndentationError|TabError)\b/m.test(stderrTail) && stderrTail.startsWith('  File ')
 }

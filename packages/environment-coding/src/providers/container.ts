@@ -1,4 +1,7 @@
-/** Programs in containers of podman or docker, or in gVisor's runsc: one container for each test, of which nothing stays. */
+/**
+ * Programs in containers of podman or docker, or in gVisor's runsc. Each test has one container, of which
+ * nothing stays.
+ */
 
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -17,19 +20,19 @@ type Engine = 'podman' | 'docker' | 'gvisor'
 
 export type ContainerOptions = {
   readonly engine: Engine
-  /** Of podman and docker: an image with python3, which must be there already (nothing is fetched). */
+  /** Image with python3, for podman and docker. It must be there already (nothing is fetched). */
   readonly image?: string
   readonly concurrency?: number
 }
 
 const PROGRAM: Readonly<Record<Engine, string>> = { podman: 'podman', docker: 'docker', gvisor: 'runsc' }
 const DEFAULT_IMAGE = 'python:3-slim'
-/** A container takes so long to start and to go, beside its program. */
+/** Time that a container needs to start and to go, beside its program. */
 const GRACE_MS = 10_000
-/** What podman and docker end with when they, and not the program, have failed. */
+/** Exit codes of podman and docker if they, and not the program, have failed. */
 const ENGINE_FAILED = [125, 126, 127]
 
-/** Takes the program from the beginning of the input; what is left of it is the program's own. */
+/** Takes the program from the beginning of the input. The rest of the input is for the program. */
 const BOOT = `import os
 size = b''
 while not size.endswith(b'\\n'):
@@ -43,7 +46,10 @@ with open('/tmp/main.py', 'wb') as file:
 os.execv(os.sys.executable, ['python3', '-s', '-B', '/tmp/main.py'])
 `
 
-/** Finds the engine; throws where it is missing. Whether it works is `selfTest`'s to find out. */
+/**
+ * Finds the engine. `selfTest` finds out whether it works.
+ * @throws RlError if it is missing
+ */
 export async function createContainerProvider({
   engine,
   image = DEFAULT_IMAGE,
@@ -57,7 +63,7 @@ export async function createContainerProvider({
     })
   const interpreter = engine === 'gvisor' ? await findPython() : null
 
-  /** A killed client leaves its container behind: those that are being removed. */
+  /** Containers that are being removed: a killed client leaves its container behind. */
   const removals = new Set<Promise<void>>()
   const remove = (words: readonly string[]) => {
     const child = spawn(command, words, { stdio: 'ignore', detached: true, timeout: GRACE_MS })
@@ -132,7 +138,7 @@ const gvisorArguments = (bundle: string, name: string) => [
   ...['--rootless', '--network=none', '--ignore-cgroups', 'run', `--bundle=${bundle}`, name],
 ]
 
-/** An OCI bundle whose root holds nothing but what the interpreter needs. */
+/** Writes an OCI bundle. Its root holds only the interpreter's files. */
 async function writeBundle(interpreter: Interpreter, limits: Limits): Promise<string> {
   const bundle = await mkdtemp(join(tmpdir(), 'rl-bundle-'))
   await writeFile(join(bundle, 'config.json'), JSON.stringify(ociConfig(interpreter, limits)))

@@ -1,4 +1,4 @@
-/** What an interpreter needs of the file system: a sandbox sees these files and no others of the system. */
+/** Files that an interpreter needs. A sandbox sees these and no other files of the system. */
 
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
@@ -13,7 +13,7 @@ export type Interpreter = {
   readonly version: string
   /** Files and folders, under the paths that they have on this machine. */
   readonly files: readonly string[]
-  /** Where its libraries are, for a loader without its cache. */
+  /** Folders of its libraries, for a loader without its cache. */
   readonly libraryFolders: readonly string[]
 }
 
@@ -50,7 +50,10 @@ const DATA = ['/usr/share/zoneinfo', '/usr/lib/locale/C.utf8']
 
 const run = promisify(execFile)
 
-/** Looks at a Python interpreter; by default the system's own, else the first of PATH. Throws where there is none that works. */
+/**
+ * Inspects a Python interpreter: by default the system's own, else the first of PATH.
+ * @throws RlError if none works
+ */
 export async function findPython(
   path = findProgram('python3', ['/usr/bin', '/usr/local/bin']) ?? findProgram('python3'),
 ): Promise<Interpreter> {
@@ -79,7 +82,9 @@ export async function findPython(
   }
 }
 
-/** What an executable that is no Python needs: the libraries and the loader that it names. */
+/**
+ * Returns the files that an executable other than Python needs: the libraries and the loader that it names.
+ */
 export async function filesOfBinary(executable: string): Promise<string[]> {
   const { stdout } = await run('ldd', [executable], { timeout: SURVEY_MS }).catch(() => ({ stdout: '' }))
   const libraries = [...stdout.matchAll(/=> (\/\S+)/g)].map(([, library]) => library)
@@ -99,7 +104,7 @@ function withLinks(libraries: readonly string[]): string[] {
   })
 }
 
-/** The path of the dynamic loader that is written in an ELF file (its PT_INTERP), or '' where it has none. */
+/** Returns the path of the dynamic loader in an ELF file (its PT_INTERP), or '' if it has none. */
 function loaderOf(executable: string): string {
   const bytes = readFileSync(executable)
   if (bytes.readUInt32BE(0) !== 0x7f454c46 || bytes[4] !== 2) return ''
@@ -114,7 +119,7 @@ function loaderOf(executable: string): string {
   return ''
 }
 
-/** Those that exist, without what lies in another of them. */
+/** Returns existing files, without those inside another one of them. */
 function present(files: readonly string[]): string[] {
   const all = [...new Set(files)].filter((file) => file !== '' && existsSync(file))
   return all.filter((file) => !all.some((other) => other !== file && isInside(file, other)))

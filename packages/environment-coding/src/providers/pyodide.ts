@@ -1,4 +1,7 @@
-/** Programs in CPython compiled to WebAssembly: the portable sandbox, where there is no bwrap. No threads, no processes. */
+/**
+ * Programs in CPython compiled to WebAssembly: the portable sandbox, for machines without bwrap. No threads,
+ * no processes.
+ */
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -16,7 +19,10 @@ import {
 import { isMemoryError } from './runner-protocol.ts'
 
 const HOST = fileURLToPath(new URL('../runner/pyodide_host.mjs', import.meta.url))
-/** Told to the host, which may read nothing on the way to it: the folder of modules can be a link. */
+/**
+ * Real folder of pyodide, since the folder of modules can be a link. The host may read nothing on the way to
+ * it.
+ */
 const PYODIDE = new URL('.', import.meta.resolve('pyodide'))
 const RUNNER_FOLDER = fileURLToPath(new URL('../runner/', import.meta.url))
 const { version } = JSON.parse(readFileSync(new URL('package.json', PYODIDE), 'utf8')) as { version: string }
@@ -43,7 +49,7 @@ type HostMessage =
     }
 
 export type PyodideOptions = {
-  /** Child processes; each holds about 200 MB. */
+  /** Number of child processes. Each holds about 200 MB. */
   readonly concurrency?: number
 }
 
@@ -116,7 +122,10 @@ export function createPyodideProvider({
   }
 }
 
-/** No code from strings; no file but pyodide's, no child process (its permission model, under the name that this Node has for it). */
+/**
+ * Forbids code from strings, files but pyodide's, and child processes. The flag of the permission model
+ * depends on Node.
+ */
 function hostFlags(): string[] {
   const permission = process.allowedNodeEnvironmentFlags.has('--permission')
     ? '--permission'
@@ -183,7 +192,7 @@ function verdictOf(outcome: string, code: number | null, stderrTail: string): Ve
   return isMemoryError(stderrTail) ? 'memory' : 'runtime_error'
 }
 
-/** The child's next message; rejects when it ends, is late, or the signal is aborted. */
+/** Resolves to the child's next message. Rejects if the child ends, is late, or the signal is aborted. */
 function nextMessage(child: ChildProcess, deadlineMs: number, signal?: AbortSignal): Promise<HostMessage> {
   return new Promise((resolve, reject) => {
     const settle = (action: () => void) => {

@@ -10,19 +10,19 @@ import { createSandboxFusionProvider } from './sandbox-fusion.ts'
 export type SandboxOptions = {
   /** Programs at once. */
   readonly concurrency?: number
-  /** Of a server, for `sandbox-fusion`. */
+  /** Address of a server, for `sandbox-fusion`. */
   readonly url?: string
   /** The environment variable that holds its key. */
   readonly apiKeyEnv?: string
-  /** For podman and docker; it must be there already. */
+  /** Image for podman and docker. It must be there already. */
   readonly image?: string
   /** The Python interpreter of bwrap. */
   readonly python?: string
   /** Folders with modules that programs may import, for bwrap. */
   readonly packages?: readonly string[]
-  /** `process` runs programs with all the rights of this user: it must be allowed in so many words. */
+  /** Allows `process`, which runs programs with all the rights of this user. */
   readonly allowUnsafe?: boolean
-  /** Where warnings go; default standard error. */
+  /** Receives warnings. Default: standard error. */
   readonly warn?: (line: string) => void
 }
 
@@ -100,7 +100,9 @@ export const SANDBOXES = openRegistry<SandboxProvider>({
   },
 })
 
-/** What is wrong with a provider that a config names; null where nothing is. A user's module must have been loaded. */
+/**
+ * Returns what is wrong with a provider that a config names, or null. A user's module must have been loaded.
+ */
 export function wrongSandbox(sandbox: {
   readonly provider: string
   readonly module: string | null

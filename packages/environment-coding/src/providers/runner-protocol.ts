@@ -1,7 +1,10 @@
 /** The binary protocol of runner/sandbox_runner.py, from the outside. */
 import { type Limits, type RunResult, type Verdict, wallLimitMs } from '../executor.ts'
 
-/** What a runner is told once: the filter of system calls, the user of its programs, and where else modules are. */
+/**
+ * Encodes what a runner is told once: the filter of system calls, the user of its programs, and folders of
+ * modules.
+ */
 export function encodeStart(filter: Buffer, programUser: number, modulePaths: readonly string[]): Buffer {
   return Buffer.concat([
     u32(filter.length),
@@ -12,18 +15,23 @@ export function encodeStart(filter: Buffer, programUser: number, modulePaths: re
   ])
 }
 
-/** How a program that is no Python is started: the file that it is put in, and what is executed. */
+/** How to start a program that is not Python: the name of its file, and the command to execute. */
 export type Execution = {
   readonly file: string
   readonly argv: readonly string[]
-  /** The program itself, and not what interprets or compiles it: its address space has a limit, its stack has none of its own. */
+  /**
+   * Set if the program itself is executed, and not an interpreter or compiler. Its address space has a limit,
+   * its stack does not have one of its own.
+   */
   readonly native?: true
 }
 
 /** Address space beside a program's memory and its stack, in MiB. */
 const SPARE_ADDRESS_MB = 1024
 
-/** A program and its limits: what the tests after it are for; or its partner in conversations. */
+/**
+ * Encodes a program and its limits. The following tests are for it, or it is the partner in conversations.
+ */
 export function encodeProgram(
   program: string | Uint8Array,
   limits: Limits,
@@ -52,7 +60,7 @@ export function encodeProgram(
 
 export const encodeTest = (index: number, stdin: string): Buffer => encodeRun('T', index, stdin)
 
-/** @param first what the partner reads before anything that the program writes */
+/** @param first text that the partner reads before the program's output */
 export const encodeConversation = (index: number, first: string): Buffer => encodeRun('C', index, first)
 
 function encodeRun(frame: string, index: number, text: string): Buffer {
@@ -73,12 +81,12 @@ function text16(text: string): Buffer {
   return Buffer.concat([size, bytes])
 }
 
-/** What the runner saw of one test. */
+/** The runner's observation of one test. */
 export type RunnerReport = {
   readonly index: number
-  /** S: the program was started; C: its text does not compile; -: the child ended before that. */
+  /** S: the program was started. C: its text does not compile. -: the child ended before that. */
   readonly started: string
-  /** Why the runner ended it: c CPU, w wall, m memory, o output; - where it ended by itself. */
+  /** Why the runner ended it: c CPU, w wall, m memory, o output. - if it ended by itself. */
   readonly ended: string
   readonly exitCode: number
   readonly signal: number
@@ -92,7 +100,7 @@ export type RunnerReport = {
 const READY = 'R'.charCodeAt(0)
 const HEAD_BYTES = 4 + 2 + 8 + 24 + 8
 
-/** Feeds on chunks of the result channel; calls `onReady` once and `onReport` for each test. */
+/** Reads chunks of the result channel. Calls `onReady` once and `onReport` for each test. */
 export function createReportReader(onReady: () => void, onReport: (report: RunnerReport) => void) {
   let ready = false
   let chunks: Buffer[] = []
@@ -137,7 +145,10 @@ export function createReportReader(onReady: () => void, onReport: (report: Runne
 const SIGKILL = 9
 const SIGXCPU = 24
 
-/** The verdict on a report; `oomKilled` says that the kernel ended a process of this test for its memory. */
+/**
+ * Returns the verdict on a report. `oomKilled` tells that the kernel ended a process of this test for its
+ * memory.
+ */
 function verdictOf(report: RunnerReport, limits: Limits, oomKilled: boolean): Verdict {
   const { started, ended, exitCode, signal } = report
   if (ended === 'o') return 'output_limit'
@@ -149,7 +160,10 @@ function verdictOf(report: RunnerReport, limits: Limits, oomKilled: boolean): Ve
   return isMemoryError(report.stderrTail.toString()) ? 'memory' : 'runtime_error'
 }
 
-/** Whether the last line of a traceback says MemoryError. A failing program may print the same; both verdicts fail. */
+/**
+ * Whether the last line of a traceback says MemoryError. A failing program may print the same. Both verdicts
+ * fail.
+ */
 export const isMemoryError = (stderrTail: string) => /(^|\n)MemoryError[^\n]*\n?$/.test(stderrTail)
 
 export function resultOf(report: RunnerReport, limits: Limits, oomKilled: boolean): RunResult {

@@ -16,13 +16,13 @@ import { isMemoryError } from './runner-protocol.ts'
 export type SandboxFusionOptions = {
   /** e.g. `http://127.0.0.1:8080` */
   readonly url: string
-  /** Sent as a bearer token. */
+  /** Key, sent as a bearer token. */
   readonly key?: string
-  /** Programs at once; the reference configuration has 128 workers. */
+  /** Number of programs at a time. The reference configuration has 128 workers. */
   readonly concurrency?: number
   /** Tests of a program at once. */
   readonly parallelTests?: number
-  /** Waits for a busy server: double from one to the next, or as long as it says, this often. */
+  /** Number of waits for a busy server. The wait doubles each time, or is as long as the server says. */
   readonly backOff?: { readonly firstMs: number; readonly times: number }
 }
 
@@ -41,7 +41,7 @@ const RESPONSE = z.object({
   run_result: PHASE.nullish(),
 })
 
-/** As the server names them. */
+/** Names that the server uses. */
 const LANGUAGES = { python: 'python', javascript: 'nodejs', cpp: 'cpp' } as const
 
 const STDERR_TAIL = 4096
@@ -64,7 +64,7 @@ export function createSandboxFusionProvider({
     ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
   }
 
-  /** The answer of a server that is not busy, or its last one. */
+  /** Resolves to the first answer of a server that is not busy, or to the last answer. */
   async function ask(body: string, deadlineMs: number, signal?: AbortSignal): Promise<Response> {
     for (let attempt = 0; ; attempt++) {
       const timeout = AbortSignal.timeout(deadlineMs)
@@ -87,7 +87,7 @@ export function createSandboxFusionProvider({
     stdin: string,
     signal?: AbortSignal,
   ): Promise<RunResult> {
-    // The server knows wall time only; its caller's wall limit is what keeps load from changing verdicts.
+    // The server knows wall time only. The caller's wall limit keeps load from changing verdicts.
     const begun = performance.now()
     const request = JSON.stringify({
       code: language === 'cpp' ? `#define ONLINE_JUDGE\n#line 1\n${program}` : program,
@@ -111,7 +111,7 @@ export function createSandboxFusionProvider({
     const parsed = RESPONSE.safeParse(body)
     if (!parsed.success) {
       const [{ path, message }] = parsed.error.issues
-      throw failure(`${endpoint} answered something else than /run_code does: ${path.join('.')}: ${message}`)
+      throw failure(`${endpoint} did not answer like /run_code: ${path.join('.')}: ${message}`)
     }
     return resultOf(parsed.data, limits, performance.now() - begun)
   }

@@ -1,7 +1,8 @@
 /**
- * The system call filter of a program: everything is refused but what CPython, Node and compiled C++ programs need. It is a list of what is
- * allowed, call by call and command by command. What the kernel keeps for all sandboxes together (pages, locks, counters, notifications)
- * would let one program leave a note for another, so whatever reads or changes that is left out or has no effect.
+ * The system call filter of a program. It refuses everything but what CPython, Node and compiled C++ programs
+ * need. It lists allowed calls and commands one by one. Kernel objects that all sandboxes share (pages,
+ * locks, counters, notifications) would let one program leave a note for another. So calls that read or
+ * change them are left out or have no effect.
  */
 import { RlError } from 'rlanything/kit'
 import { SYSTEM_CALLS, type SystemCall } from './system-calls.ts'
@@ -37,13 +38,19 @@ const SIGCHLD = 17
 const RLIMIT_CORE = 4
 const TFD_TIMER_CANCEL_ON_SET = 2
 
-/** F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ; no owners, signals, leases, notifications, hints, seals. */
+/**
+ * F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ. Owners, signals,
+ * leases, notifications, hints and seals are left out.
+ */
 const FCNTL = [0, 1, 2, 3, 4, 1030, 1031, 1032]
-/** F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW: a lock is on the host's own file, where other sandboxes would meet it. A program is alone with its own files. */
+/**
+ * F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW. A lock is on the host's own file, so other sandboxes would
+ * meet it. A program is alone with its own files.
+ */
 const LOCKS = [6, 7, 37, 38]
 /** TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX. */
 const IOCTL = [0x5401, 0x540f, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451]
-/** Names of threads and of mappings, and questions. */
+/** Commands that name threads and mappings, and commands that only ask. */
 const PRCTL = [2, 3, 15, 16, 21, 23, 38, 39, 0x53564d41]
 /** NORMAL, RANDOM, SEQUENTIAL, DONTNEED, FREE, REMOVE, DONTFORK, DOFORK, HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP, WIPEONFORK, KEEPONFORK, POPULATE, guards. */
 const MADVISE = [0, 1, 2, 4, 8, 9, 10, 11, 14, 15, 16, 17, 18, 19, 22, 23, 102, 103]
@@ -52,7 +59,7 @@ const MADV_WILLNEED = 3
 const SET_SOCKET = [2, 7, 8, 9, 13, 20, 21, 66, 67]
 /** And SO_TYPE, ERROR, PEERCRED, ACCEPTCONN, PROTOCOL, DOMAIN. */
 const GET_SOCKET = [...SET_SOCKET, 3, 4, 17, 30, 38, 39]
-/** An address of this length has no name: the kernel would give one, of a counter that all share. */
+/** An address of this length has no name. The kernel would name it from a counter that all share. */
 const NO_NAME = 2
 
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, operand: number]
@@ -72,7 +79,7 @@ const argument = (i: number) => 16 + 8 * i
 
 const always = (answer: number): Instruction[] => [[RETURN, 0, 0, answer]]
 
-/** One of the values of an argument, and else an error. */
+/** Allows listed values of an argument. Any other value is an error. */
 function oneOf(place: number, values: readonly number[], errno: number, pretended: readonly number[] = []) {
   const all = [...values, ...pretended]
   return [
@@ -84,7 +91,7 @@ function oneOf(place: number, values: readonly number[], errno: number, pretende
   ] satisfies Instruction[]
 }
 
-/** None of the bits of an argument, or else an error. */
+/** Allows an argument without these bits. Any of the bits is an error. */
 const noneOf = (place: number, bits: number, errno: number): Instruction[] => [
   [LOAD, 0, 0, argument(place)],
   [ANY_BIT, 0, 1, bits],
@@ -111,7 +118,10 @@ const limit = (place: number): Instruction[] => [
   [RETURN, 0, 0, ALLOW], // another limit, or only a question
 ]
 
-/** Calls whose arguments decide, and calls that have no effect. Every other call of the table is allowed whatever its arguments. */
+/**
+ * Calls that depend on their arguments, and calls that have no effect. Every other call of the table is
+ * allowed with any arguments.
+ */
 const RULES: Partial<Record<SystemCall, readonly Instruction[]>> = {
   mmap: [
     // Memory that no process shows as its own.
@@ -123,10 +133,10 @@ const RULES: Partial<Record<SystemCall, readonly Instruction[]>> = {
     [RETURN, 0, 0, ALLOW],
   ],
   clone: noneOf(0, NEW_NAMESPACES | CLONE_PIDFD, EPERM),
-  // Their flags are in memory, where no filter can see them; libraries then take clone and openat.
+  // Their flags are in memory, and no filter can see them. Libraries then take clone and openat.
   clone3: always(refuse(ENOSYS)),
   openat2: always(refuse(ENOSYS)),
-  // It tells the number of the mount, of which the host keeps one count; libraries then take fstatat.
+  // It tells the number of the mount, and the host keeps one count of mounts. Libraries then take fstatat.
   statx: always(refuse(ENOSYS)),
   socket: oneOf(0, [AF_UNIX], EAFNOSUPPORT),
   socketpair: oneOf(0, [AF_UNIX], EAFNOSUPPORT),
@@ -138,7 +148,7 @@ const RULES: Partial<Record<SystemCall, readonly Instruction[]>> = {
   ],
   setsockopt: socketOption(SET_SOCKET),
   getsockopt: socketOption(GET_SOCKET),
-  // Whoever ignores SIGCHLD has children whose time nobody is told.
+  // If a process ignores SIGCHLD, nobody is told the time of its children.
   rt_sigaction: [
     [LOAD, 0, 0, argument(0)],
     [EQUAL, 0, 4, SIGCHLD],
@@ -155,7 +165,7 @@ const RULES: Partial<Record<SystemCall, readonly Instruction[]>> = {
   ioctl: oneOf(1, IOCTL, ENOTTY),
   fcntl: oneOf(1, FCNTL, EINVAL, LOCKS),
   flock: always(PRETEND),
-  // Which pages of the host's files are in memory nobody changes by a wish, and nobody asks.
+  // A program must not change which pages of the host's files are in memory, and cannot ask for it.
   fadvise64: always(PRETEND),
   madvise: oneOf(2, MADVISE, EINVAL, [MADV_WILLNEED]),
   preadv2: noneOf(5, 0xffffffff, EOPNOTSUPP),
@@ -172,14 +182,17 @@ const RULES: Partial<Record<SystemCall, readonly Instruction[]>> = {
   timerfd_settime: noneOf(1, TFD_TIMER_CANCEL_ON_SET, EINVAL),
 }
 
-/** Calls since Linux 5.1, which libraries may try: they are told that there are none. */
+/** Calls since Linux 5.1, which libraries may try. The answer is that they do not exist. */
 const NEW_CALLS = 424
 
 /**
- * The filter as an array of struct sock_filter. What is not in the table is refused, among others: keyrings, ptrace, process_vm_*, io_uring,
- * bpf, perf, userfaultfd, memfd_create, namespaces, mounts, System V and POSIX queues, extended attributes, mlock, mincore, cachestat,
- * readahead, sync, sysinfo, statfs, scheduling classes, affinity, inotify, fanotify, pidfds, users and groups, seccomp itself.
- * Throws if the machine is not known.
+ * Returns the filter as an array of struct sock_filter. Calls outside the table are refused, among others:
+ * - keyrings, ptrace, process_vm_*, io_uring, bpf, perf, userfaultfd, memfd_create, seccomp itself
+ * - namespaces, mounts, System V and POSIX queues, extended attributes, inotify, fanotify, pidfds
+ * - mlock, mincore, cachestat, readahead, sync, sysinfo, statfs, scheduling classes, affinity, users and
+ *   groups
+ *
+ * @throws if the machine is not known
  */
 export function systemCallFilter(arch: string = process.arch): Buffer {
   const machine = MACHINES[arch]
@@ -209,7 +222,7 @@ export function systemCallFilter(arch: string = process.arch): Buffer {
   return encode(code)
 }
 
-/** Numbers that follow one another, as [first, last]: the kernel reads fewer instructions. */
+/** Returns runs of consecutive numbers, as [first, last]. So the filter has fewer instructions. */
 function runsOf(numbers: readonly number[]): [number, number][] {
   const runs: [number, number][] = []
   for (const number of [...numbers].sort((a, b) => a - b)) {

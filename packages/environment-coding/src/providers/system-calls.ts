@@ -1,4 +1,7 @@
-/** Numbers of the system calls that a program may make or believe to make, on x64 and on arm64; null if a machine has no such call. */
+/**
+ * Numbers of the system calls that a program may make or believe to make, on x64 and on arm64. A machine
+ * without such a call has null.
+ */
 export const SYSTEM_CALLS = {
   read: [0, 63],
   write: [1, 64],

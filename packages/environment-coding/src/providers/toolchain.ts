@@ -1,4 +1,7 @@
-/** Languages other than Python in a bwrap sandbox: what the program's file is, what executes it, and which files that needs. */
+/**
+ * Languages other than Python in a bwrap sandbox: name of the program's file, command that executes it, and
+ * needed files.
+ */
 
 import { execFile } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
@@ -21,7 +24,7 @@ export type OtherLanguage = Exclude<Language, 'python'>
 export type Toolchain = {
   readonly shown: readonly Shown[]
   readonly execution: (limits: Limits) => Execution
-  /** Makes what is executed out of the program's text; it writes it in base64 on standard output. */
+  /** Makes an executable out of the program's text. Writes it in base64 on standard output. */
   readonly compiler?: {
     readonly shown: readonly Shown[]
     readonly execution: Execution
@@ -39,16 +42,18 @@ const COMPILER_LIMITS: Limits = {
   processes: 32,
   fileMB: 64,
 }
-/** As judges have them. The compiler would ask how much memory the machine has, and does not hear. */
+/**
+ * Flags that judges use. The two parameters stop the compiler from asking how much memory the machine has.
+ */
 const FLAGS = '-O2 -std=gnu++20 -DONLINE_JUDGE --param ggc-min-expand=100 --param ggc-min-heapsize=131072'
-/** Names the libraries that compiled programs need. */
+/** Its binary names the libraries that compiled programs need. */
 const PROBE = '#include <cmath>\n#include <iostream>\nint main() { std::cout << std::sqrt(4.0); }\n'
 
 /** Languages that can be had here, beside Python. */
 export const otherLanguages = (): readonly OtherLanguage[] =>
   findProgram('g++') ? ['javascript', 'cpp'] : ['javascript']
 
-/** What executes and compiles them: another one may give other results. */
+/** Returns the versions of interpreters and compilers. Another version may give other results. */
 export async function otherVersions(): Promise<readonly string[]> {
   const compiler = findProgram('g++')
   const asked = compiler ? run(compiler, ['-dumpfullversion'], { timeout: PROBE_MS }) : null
@@ -56,15 +61,18 @@ export async function otherVersions(): Promise<readonly string[]> {
   return [`Node ${process.version}`, ...(version === undefined ? [] : [`g++ ${version}`])]
 }
 
-/** Looks at what a language needs. @throws RlError `coding.language` */
+/**
+ * Finds what a language needs.
+ * @throws RlError `coding.language`
+ */
 export const openToolchain = (language: OtherLanguage): Promise<Toolchain> =>
   language === 'javascript' ? ownNode() : installedCpp()
 
 const NODE_START = fileURLToPath(new URL('../runner/node_start.cjs', import.meta.url))
-/** As much stack as memory: an endless recursion is told by an exception, as ever. */
+/** The stack may be as large as the memory. So an endless recursion still ends with an exception. */
 const stackKB = ({ memoryMB }: Limits) => memoryMB * 1024
 
-/** The Node that runs this, wherever it lies: under a path of its own, so that no folder of this machine shows. */
+/** Finds the Node of this process. It gets a new path, so that no folder of this machine shows. */
 async function ownNode(): Promise<Toolchain> {
   const path = '/opt/node'
   const start = '/opt/start.cjs'
@@ -108,11 +116,14 @@ async function installedCpp(): Promise<Toolchain> {
   }
 }
 
-/** What the compiler calls, and files that stand in the folders that it links from. */
+/** Programs that the compiler calls, and files in the folders from which it links. */
 const TOOLS = ['cc1plus', 'collect2', 'as', 'ld']
 const PARTS = ['crt1.o', 'libc.so', 'libc.so.6', 'libm.so', 'libgcc.a', 'libgcc_s.so.1', 'libstdc++.so']
 
-/** The compiler's programs, headers and libraries, as it names them itself: a program can read all that it is compiled beside. */
+/**
+ * Returns the compiler's programs, headers and libraries, as it names them itself. A compiled program can
+ * read all of them.
+ */
 async function filesOfCompiler(compiler: string): Promise<Shown[]> {
   const ask = async (...words: string[]) => (await run(compiler, words, { timeout: PROBE_MS })).stdout.trim()
   const asked = await Promise.all(TOOLS.map((tool) => ask(`-print-prog-name=${tool}`)))

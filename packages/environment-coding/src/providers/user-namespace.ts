@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 
-/** Where this process is root, sandboxes belong to these otherwise unused users. */
+/** If this process is root, sandboxes belong to these otherwise unused users. */
 const FIRST_UID = 61_000
 
 export type UserNamespace = {
@@ -24,8 +24,9 @@ os.read(0, 1)
 `
 
 /**
- * Inside, user 0 runs the runner and users 1 to \`programs\` the programs. Null where this process may not give a namespace more
- * than one user (it is not root): then runner and program are one user, in namespaces that keep them apart.
+ * Opens a user namespace. Inside it, user 0 runs the runner and users 1 to \`programs\` the programs. Returns
+ * null if this process may not give a namespace more than one user (it is not root). Then runner and program
+ * are one user, in namespaces that keep them apart.
  */
 export async function openUserNamespace(python: string, programs: number): Promise<UserNamespace | null> {
   if (process.getuid?.() !== 0) return null

@@ -3,7 +3,7 @@
  * once, as to a file. The streams are opened when the program wants them, as ever.
  */
 for (const name of ['stdout', 'stderr']) {
-  const { get } = Object.getOwnPropertyDescriptor(process, name)
+  const { get } = /** @type {Required<PropertyDescriptor>} */ (Object.getOwnPropertyDescriptor(process, name))
   Object.defineProperty(process, name, {
     configurable: true,
     enumerable: true,

@@ -112,18 +112,21 @@ async function runTest(job) {
   return { ...report, outcome: ended ?? report.outcome, ...spent }
 }
 
+/** Its parent forked it, so it can be told. */
+const tell = /** @type {(message: object) => void} */ (process.send?.bind(process))
+
 let queue = Promise.resolve()
-process.on('message', (job) => {
+process.on('message', (/** @type {any} */ job) => {
   queue = queue.then(async () => {
     try {
-      process.send({ id: job.id, ...(await runTest(job)) })
+      tell({ id: job.id, ...(await runTest(job)) })
     } catch (error) {
-      process.send({ id: job.id, outcome: 'failed', reason: String(error) })
+      tell({ id: job.id, outcome: 'failed', reason: String(error) })
       replaceWorker()
     }
   })
 })
 worker.ready.then(
-  (version) => process.send({ ready: version }),
-  (error) => process.send({ failed: String(error) }),
+  (version) => tell({ ready: version }),
+  (error) => tell({ failed: String(error) }),
 )

@@ -10,7 +10,10 @@ import dgram from 'node:dgram'
 import fs from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
-import { parentPort, workerData } from 'node:worker_threads'
+import * as threads from 'node:worker_threads'
+
+const { workerData } = threads
+const parentPort = /** @type {import('node:worker_threads').MessagePort} */ (threads.parentPort)
 
 const { loadPyodide } = await import(workerData.pyodide)
 
@@ -23,7 +26,9 @@ const STDERR_TAIL = 4096
 const MAX_KEPT_BYTES = 256 << 20
 
 // pyodide's file system asks for constants by a way that the permission model closes.
-process.binding = () => ({ constants: undefined, fs: fs.constants, os: os.constants })
+Object.assign(process, {
+  binding: () => ({ constants: undefined, fs: fs.constants, os: os.constants }),
+})
 const refuse = () => {
   throw new Error('there is no network')
 }
@@ -42,10 +47,12 @@ WebAssembly.Memory.prototype.grow = function growWithinLimit(pages) {
 }
 
 const { instantiate } = WebAssembly
-WebAssembly.instantiate = async (source, imports) =>
-  source instanceof WebAssembly.Module
-    ? instantiate(source, imports)
-    : { module: workerData.compiled, instance: await instantiate(workerData.compiled, imports) }
+WebAssembly.instantiate = /** @type {any} */ (
+  async (source, imports) =>
+    source instanceof WebAssembly.Module
+      ? instantiate(source, imports)
+      : { module: workerData.compiled, instance: await instantiate(workerData.compiled, imports) }
+)
 
 const pyodide = await loadPyodide({
   jsglobals: Object.create(null),
@@ -423,7 +430,7 @@ parentPort.on('message', (job) => {
     nodes = 0
     code = runProgram()
     if (code === -1) outcome = 'uncompiled'
-  } catch (error) {
+  } catch (/** @type {any} */ error) {
     dirty = true
     outcome = 'ended'
     code = typeof error?.status === 'number' ? error.status : 134

@@ -81,7 +81,7 @@ async function checkKind(pool: Pool<Computer>, kind: TaskKind, seed: number) {
 
 type PlayedOut = { readonly outcome: number | null; readonly first: string; readonly told: string }
 
-/** A fault of the infrastructure is no outcome. */
+/** Plays a task. A fault of the infrastructure is no outcome. */
 async function play(pool: Pool<Computer>, own: DesktopTask, actions: readonly string[]): Promise<PlayedOut> {
   const { id, instruction } = own.file
   const task: Task = { id, environment: 'desktop', kind: '', goal: instruction, recipe: {} }

@@ -1,6 +1,6 @@
 /**
- * Commands in plain words, for policies that read text: `click "Save"`, `type hello`, `press ctrl+s`. Elements are named as the
- * accessibility tree names them; of several with one name the second is `"Save" 2`.
+ * Commands in plain words, for policies that read text: `click "Save"`, `type hello`, `press ctrl+s`.
+ * Elements have the names of the accessibility tree. If several have one name, the second is `"Save" 2`.
  */
 
 import type { AccessibleNode } from '../computer.ts'
@@ -15,7 +15,7 @@ import {
   textOf,
 } from '../screen/action.ts'
 
-/** What can be clicked on, by its role. */
+/** Roles that can be clicked. */
 const CLICKABLE =
   /^((push |toggle |radio |label )?button|switch|check box|menu|menu item|check menu item|radio menu item|page tab|icon|link|entry|text|password text|spin button|slider|combo box|list item|table cell|tree item)$/
 
@@ -23,13 +23,13 @@ const LONGEST_LABEL = 80
 
 /** An element that commands can name. */
 export type Target = {
-  /** With its number where several have the name, e.g. `"Save" 2`. */
+  /** Name, with a number if several elements have it, e.g. `"Save" 2`. */
   readonly label: string
   readonly node: AccessibleNode
   readonly at: Point
 }
 
-/** Elements that show and have a name (text fields also without one), in the order of the tree. */
+/** Returns the shown elements with a name (and text fields without one), in the order of the tree. */
 export function targetsIn(tree: AccessibleNode): readonly Target[] {
   const counts = new Map<string, number>()
   const found: Target[] = []
@@ -51,7 +51,10 @@ export function targetsIn(tree: AccessibleNode): readonly Target[] {
   return found
 }
 
-/** Icons often say their name as a text; fields without one are called by their role. */
+/**
+ * Returns an element's label. Icons often have their name as a text. Fields without a name are called by
+ * their role.
+ */
 function labelOf({ role, name, text }: AccessibleNode): string {
   if (name.trim() !== '') return name.trim()
   return role === 'icon'
@@ -71,7 +74,7 @@ const SCROLLS: ReadonlyMap<string | undefined, number> = new Map([
   ['down', -5],
 ])
 
-/** Error: `screen.action`. */
+/** @throws RlError `screen.action` */
 export function parseCommand(source: string, targets: readonly Target[]): readonly ScreenAction[] {
   if (source.length > LIMITS.source) throw actionError(`a command of ${source.length} characters`)
   const [, verb, rest] = /^\s*([a-z-]+)(?: ([\s\S]*))?$/.exec(source) ?? []

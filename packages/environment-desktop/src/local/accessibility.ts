@@ -1,4 +1,7 @@
-/** What assistive programs are told of a desktop (AT-SPI): the elements that show, read over the bus with many calls at once. */
+/**
+ * The accessibility tree of a desktop (AT-SPI): the shown elements, read over the bus with many calls at
+ * once.
+ */
 import { RlError } from 'rlanything/kit'
 import type { AccessibleNode } from '../computer.ts'
 import type { Dbus, DbusValue } from './dbus.ts'
@@ -33,7 +36,10 @@ const STATES = [
   ...['selectable-text', 'is-default', 'visited', 'checkable', 'has-popup', 'read-only'],
 ]
 
-/** Below the desktop, one element a program. Elements that do not show are left out with all that is in them. */
+/**
+ * Returns the tree below the desktop, with one element a program. An element that is not shown is left out
+ * with its content.
+ */
 export async function readAccessibility(bus: Dbus): Promise<AccessibleNode> {
   let left = MOST_NODES
 
@@ -103,8 +109,8 @@ export async function readAccessibility(bus: Dbus): Promise<AccessibleNode> {
   }
 
   /**
-   * LibreOffice counts what is in its window from below the menu bar, which the toolkit has drawn: where a pane seems to lie
-   * under the menu bar, it lies so much lower.
+   * Corrects boxes of LibreOffice. It counts from below the menu bar, which the toolkit draws. If a pane
+   * seems to lie under the menu bar, the pane is moved down by that height.
    */
   function mended(frame: AccessibleNode): AccessibleNode {
     const bar = find(frame, 'menu bar')?.box
@@ -141,7 +147,7 @@ function find(node: AccessibleNode, role: string): AccessibleNode | undefined {
   }
 }
 
-/** With all that is in the pane so many pixels further down. */
+/** Moves the pane's content down by this number of pixels. */
 function lowered(node: AccessibleNode, pane: AccessibleNode, by: number, inside = false): AccessibleNode {
   const moves = inside || node === pane
   const box = moves && node.box ? { ...node.box, y: node.box.y + by } : node.box

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { RlError } from 'rlanything/kit'
 import { faultError } from './sandbox.ts'
 
-/** Of the user that processes in the sandbox are. */
+/** User of the processes in the sandbox. */
 const USER = '1000'
 const DEADLINE_MS = 10_000
 const LARGEST_MESSAGE = 16 * 2 ** 20
@@ -12,7 +12,9 @@ const MOST_DEPTH = 16
 const [METHOD_CALL, METHOD_RETURN, ERROR] = [1, 2, 3]
 const FIELD = { path: 1, interface: 2, member: 3, replySerial: 5, destination: 6, signature: 8 } as const
 
-/** Numbers, texts, booleans; arrays and structs as arrays, dictionaries as maps, variants as what is in them. */
+/**
+ * Numbers, texts, booleans. Arrays and structs are arrays, dictionaries are maps, variants are their content.
+ */
 export type DbusValue = number | string | boolean | readonly DbusValue[] | ReadonlyMap<DbusValue, DbusValue>
 
 type DbusCall = {
@@ -20,13 +22,16 @@ type DbusCall = {
   readonly path: string
   readonly interface: string
   readonly member: string
-  /** Of texts (s), objects (o), whole numbers (i, u) and booleans (b). */
+  /** Signature of texts (s), objects (o), whole numbers (i, u) and booleans (b). */
   readonly signature?: string
   readonly body?: readonly (string | number | boolean)[]
 }
 
 export type Dbus = {
-  /** The answer's values. Rejects with `dbus.error` where the other side says no, with `desktop.died` where the bus is gone. */
+  /**
+   * Resolves to the answer's values. Rejects with `dbus.error` if the other side refuses, with `desktop.died`
+   * if the bus is gone.
+   */
   readonly call: (call: DbusCall) => Promise<readonly DbusValue[]>
   readonly close: () => void
 }
@@ -61,7 +66,7 @@ export async function openDbus(socketPath: string): Promise<Dbus> {
         received = received.subarray(size)
       }
     } catch (cause) {
-      fail(`its message bus says what cannot be read: ${cause instanceof Error ? cause.message : cause}`)
+      fail(`its message bus sent an unreadable message: ${cause instanceof Error ? cause.message : cause}`)
     }
   }
   const settle = ({ type, replySerial, values }: Message) => {
@@ -101,7 +106,7 @@ export async function openDbus(socketPath: string): Promise<Dbus> {
   return { call, close: () => socket.destroy() }
 }
 
-/** Says who we are; resolves to what came behind the answer. */
+/** Identifies this side. Resolves to the bytes after the answer. */
 function greet(socket: Socket): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let text = Buffer.alloc(0)
@@ -158,7 +163,7 @@ function writeCall(
   return Buffer.concat([start, Buffer.alloc((8 - (start.length % 8)) % 8), content.done()])
 }
 
-/** @param from where what is written will stand, for the alignment */
+/** @param from position of the first written byte, for the alignment */
 function writer(from = 0) {
   const parts: number[] = []
   const align = (to: number) => {
@@ -186,7 +191,7 @@ function writer(from = 0) {
   }
 }
 
-/** Of types that do not begin at a multiple of four. */
+/** Alignments of types other than four. */
 const ALIGNMENT: Readonly<Record<string, number>> = {
   ...{ y: 1, g: 1, v: 1, n: 2, q: 2, x: 8, t: 8, d: 8 },
   ...{ '(': 8, '{': 8 },
@@ -194,7 +199,10 @@ const ALIGNMENT: Readonly<Record<string, number>> = {
 
 type Message = { readonly type: number; readonly replySerial: number; readonly values: readonly DbusValue[] }
 
-/** Whole length of the message that begins here; null where its head has not come yet. Throws where it is none. */
+/**
+ * Returns the whole length of the message that begins here, or null if its head is incomplete. Throws if it
+ * is no message.
+ */
 function messageSize(bytes: Buffer): number | null {
   if (bytes.length < 16) return null
   if (bytes[0] !== 0x6c) throw new Error('not of the least significant byte first')

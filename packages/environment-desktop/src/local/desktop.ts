@@ -8,17 +8,21 @@ import type { ScreenSize } from '../screen/action.ts'
 import { encodePng } from '../screen/png.ts'
 import { readAccessibility } from './accessibility.ts'
 import { type Dbus, openDbus } from './dbus.ts'
-import { type Display, fits, openDisplay, type Window } from './display.ts'
+import { type Display, openDisplay } from './display.ts'
 import { type Framebuffer, openFramebuffer } from './framebuffer.ts'
 import { faultError, openSandbox, type Sandbox } from './sandbox.ts'
 import { keyDistances, strokes } from './strokes.ts'
+import { fits, type Window } from './windows.ts'
 
 const SCREEN: ScreenSize = { width: 1280, height: 800 }
 
-/** At rest: so long between two equal frames, and never longer than this in all. */
+/** A desktop is at rest if two frames at this distance are equal. The wait has an upper limit. */
 const FRAME_MS = 20
 const MOST_REST_MS = 2000
-/** So long one answer's actions wait for rest in all: a program that never rests must not keep a desktop for hours. */
+/**
+ * Longest total wait for rest of one answer's actions. A program that never rests must not keep a desktop for
+ * hours.
+ */
 const MOST_RESTS_MS = 60_000
 /** A program that starts, or that saves a file, stands still for a moment now and then. */
 const FRAMES_OF_WORK = 15
@@ -32,7 +36,7 @@ export interface LocalDesktop extends Computer {
   readonly windows: () => Promise<readonly Window[]>
   readonly pointer: Display['pointer']
   readonly windowSize: (windowClass: string) => Promise<ScreenSize | null>
-  /** Why it is no more: the sandbox ended, or a program crashed; null while all is well. */
+  /** Reason why the desktop is gone: the sandbox ended, or a program crashed. Null while all is well. */
   readonly fault: () => string | null
 }
 
@@ -72,7 +76,7 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
   const distances = keyDistances()
   let frames = [Buffer.alloc(parts.screen.bytes), Buffer.alloc(parts.screen.bytes)]
 
-  /** A program that a signal ended has crashed: whatever follows is no doing of the agent's. */
+  /** A program that a signal ended has crashed. Whatever follows is not the agent's doing. */
   const fault = () => {
     const crashed = [...parts.sandbox.exits.values()].find((exit) => CRASHES.includes(String(exit)))
     return parts.sandbox.fault() ?? (crashed === undefined ? null : `a program ended with ${crashed}`)
@@ -82,7 +86,7 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
     if (why !== null) throw faultError(why)
   }
 
-  /** Until so many frames after one another are equal, no program running in between. */
+  /** Waits until this number of consecutive frames is equal. No program runs in between. */
   async function rest(wanted = 1, mostMs = MOST_REST_MS): Promise<void> {
     const end = Date.now() + mostMs
     await sleep(FRAME_MS)

@@ -118,7 +118,7 @@ function execute({ command, shell, timeoutMs, input, cwd }) {
     let late = false
     const kill = () => {
       try {
-        process.kill(-child.pid, 'SIGKILL')
+        process.kill(-(/** @type {number} */ (child.pid)), 'SIGKILL')
       } catch {
         // it has ended
       }
@@ -136,7 +136,12 @@ function execute({ command, shell, timeoutMs, input, cwd }) {
     child.on('close', (status, signal) => {
       clearTimeout(timer)
       if (late) reject(new Error(`the command took longer than ${timeoutMs / 1000} s`))
-      else resolve({ output: output(), error: error(), returncode: status ?? -constants.signals[signal] })
+      else
+        resolve({
+          output: output(),
+          error: error(),
+          returncode: status ?? -constants.signals[/** @type {NodeJS.Signals} */ (signal)],
+        })
     })
     child.stdin.on('error', () => {})
     child.stdin.end(input ?? '')
@@ -176,7 +181,7 @@ async function read({ path }) {
   try {
     // A pipe would wait for who writes to it.
     file = await open(pathOf(path), modes.O_RDONLY | modes.O_NONBLOCK)
-  } catch (cause) {
+  } catch (/** @type {any} */ cause) {
     if (NO_FILE.includes(cause.code)) return { missing: true }
     throw cause
   }
@@ -249,7 +254,7 @@ createInterface({ input: process.stdin })
     const { id, operation, ...values } = JSON.parse(line)
     try {
       say({ id, ...(await OPERATIONS[operation](values)) })
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       say({ id, failed: error.message })
     }
   })
@@ -258,6 +263,6 @@ createInterface({ input: process.stdin })
 try {
   await boot()
   say({ ready: true })
-} catch (error) {
+} catch (/** @type {any} */ error) {
   say({ died: 'desktop', why: error.message })
 }

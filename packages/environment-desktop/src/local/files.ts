@@ -1,8 +1,8 @@
-/** Files that every local desktop begins with: who its user is, how its window manager and its programs behave. */
+/** Files of every new local desktop: its user, and the behaviour of its window manager and programs. */
 
 export type DesktopFile = { readonly path: string; readonly text: string; readonly mode?: string }
 
-/** One desktop, new windows in the middle, and of the window manager's own keys Alt+F4 alone. */
+/** One desktop, new windows in the middle. Of the window manager's own keys only Alt+F4 works. */
 const OPENBOX = `<?xml version="1.0"?>
 <openbox_config xmlns="http://openbox.org/3.4/rc">
   <placement><policy>Smart</policy><center>yes</center></placement>

@@ -1,13 +1,13 @@
-/** The screen of an Xvfb as it lies in memory: a file in XWD's form, which the server keeps current. */
+/** The screen of an Xvfb in memory: a file in XWD's form, which the server keeps current. */
 import { type FileHandle, open } from 'node:fs/promises'
 import type { ScreenSize } from '../screen/action.ts'
 import { faultError } from './sandbox.ts'
 
-/** Pixels of four bytes: blue, green, red, nothing; rows from the top. */
+/** Pixels of four bytes: blue, green, red, unused. Rows come from the top. */
 type Frame = ScreenSize & { readonly pixels: Buffer }
 
 export type Framebuffer = {
-  /** Into a buffer of its own, or the given one. */
+  /** Reads into the given buffer, or into a new one. */
   readonly read: (into?: Buffer) => Promise<Frame>
   readonly bytes: number
   readonly close: () => Promise<void>
@@ -35,7 +35,10 @@ export async function openFramebuffer(path: string, { width, height }: ScreenSiz
   }
 }
 
-/** The header says what is expected, or this is no screen of ours. Words are of the most significant byte first. */
+/**
+ * Returns the offset of the pixels. The header must hold the expected values, or this is not our screen.
+ * Words have the most significant byte first.
+ */
 async function pixelOffset(file: FileHandle, width: number, height: number): Promise<number> {
   const header = Buffer.alloc(100)
   await file.read(header, 0, header.length, 0)

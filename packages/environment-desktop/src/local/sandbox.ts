@@ -1,4 +1,7 @@
-/** The sandbox of one desktop: a bubblewrap without network, whose files live in memory and end with it, and the agent in it. */
+/**
+ * The sandbox of one desktop: a bubblewrap without network, and the agent in it. Its files are in memory and
+ * end with it.
+ */
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -11,21 +14,27 @@ import { FILES } from './files.ts'
 
 const AGENT = fileURLToPath(new URL('./desktop_agent.mjs', import.meta.url))
 const START_MS = 30_000
-/** Beside what an operation may take itself. */
+/** Time beside that of an operation itself. */
 const GRACE_MS = 10_000
-/** Descriptor of the first of `FILES` in bwrap: after the three of every process and the one that it tells its child by. */
+/**
+ * Descriptor of the first of `FILES` in bwrap: after the three standard ones and the one for the child's
+ * number.
+ */
 const FIRST_FILE = 4
 const HOME_MB = 512
-/** Of the user on a desktop. */
+/** Home folder of the user on a desktop. */
 export const HOME = '/home/user'
-/** Of all programs of a desktop with their files in memory, where control groups can be had; of each of them everywhere. */
+/**
+ * Memory limit of all programs of a desktop with their files in memory, if control groups can be had. It also
+ * limits each program by itself.
+ */
 const MEMORY_MB = 2048
-/** Processes and threads of a desktop, where control groups can be had. Chromium takes some 150. */
+/** Limit of processes and threads of a desktop, if control groups can be had. Chromium takes some 150. */
 const PROCESSES = 1024
 
 let opened = 0
 
-/** What a desktop is made of, and the Debian packages that have it. */
+/** Parts of a desktop, and the Debian packages that have them. */
 const PARTS: Readonly<Record<string, string>> = {
   bwrap: 'bubblewrap',
   Xvfb: 'xvfb',
@@ -34,7 +43,7 @@ const PARTS: Readonly<Record<string, string>> = {
   '/usr/libexec/at-spi-bus-launcher': 'at-spi2-core',
 }
 
-/** Where programs of a desktop are looked for. */
+/** Folders with programs of a desktop. */
 const PATH = ['/opt/rl/bin', '/usr/bin', '/bin', '/usr/games']
 /** The file behind each name in the first of these folders. */
 const STANDS_FOR: Readonly<Record<string, string>> = {
@@ -52,7 +61,7 @@ export function isOnDesktops(name: string): boolean {
     : PATH.some((folder) => isProgram(`${folder}/${name}`))
 }
 
-/** Where a program is, or null. */
+/** Returns the path of a program, or null. */
 export function programPath(name: string): string | null {
   const candidates = name.startsWith('/') ? [name] : programFolders().map((folder) => `${folder}/${name}`)
   return candidates.find(isProgram) ?? null
@@ -64,17 +73,20 @@ export function missingParts(): readonly string[] {
 }
 
 export type Sandbox = {
-  /** Of a process in it, as this machine counts: `/proc/<pid>/root` are its files. */
+  /** Number of a process in the sandbox, as this machine counts. Its files are in `/proc/<pid>/root`. */
   readonly pid: number
-  /** Asks the agent; rejects with `desktop.died` where the desktop has ended, with `desktop.refused` where it says no. */
+  /**
+   * Asks the agent. Rejects with `desktop.died` if the desktop has ended, with `desktop.refused` if it
+   * refuses.
+   */
   readonly ask: (
     operation: string,
     values: Readonly<Record<string, unknown>>,
     timeoutMs?: number,
   ) => Promise<Readonly<Record<string, unknown>>>
-  /** Why the desktop is no more, or null. */
+  /** Reason why the desktop is gone, or null. */
   readonly fault: () => string | null
-  /** How programs that were launched have ended: 0, another status, or a signal's name. */
+  /** Ends of launched programs by number: 0, another status, or a signal's name. */
   readonly exits: ReadonlyMap<number, number | string>
   readonly end: () => Promise<void>
 }
@@ -159,7 +171,7 @@ export async function openSandbox({ width, height }: ScreenSize): Promise<Sandbo
   const late = setTimeout(() => died(`was not ready in ${START_MS / 1000} s`), START_MS)
   try {
     const pid = await childPid(info)
-    // Nothing of a task runs yet: what the agent has started so far comes along.
+    // Nothing of a task runs yet. The processes that the agent has started so far join the group.
     group?.enter(child.pid as number, { memoryMB: MEMORY_MB, processes: PROCESSES })
     await ready.promise
     return {
@@ -199,7 +211,7 @@ export async function openSandbox({ width, height }: ScreenSize): Promise<Sandbo
 }
 
 export function faultError(why: string): RlError {
-  return new RlError(`the desktop is no more: ${why}`, { code: 'desktop.died' })
+  return new RlError(`the desktop is gone: ${why}`, { code: 'desktop.died' })
 }
 
 function settled() {
@@ -240,7 +252,7 @@ async function childPid(info: Readable): Promise<number> {
   return pid
 }
 
-/** Folders of /etc that programs read; none says anything of this machine's owner. */
+/** Folders of /etc that programs read. None tells anything about this machine's owner. */
 const CONFIGURATION = [
   ...['alternatives', 'fonts', 'X11', 'xdg', 'dbus-1', 'gtk-2.0', 'gtk-3.0', 'libreoffice', 'chromium'],
   ...[

@@ -1,14 +1,18 @@
 /**
- * Keys of an action, in portions that a program takes as they are meant. A program may take two strokes of one key for one if the
- * second comes while its button still looks pressed. So a portion holds no key twice, and strokes of one key keep a distance.
+ * Splits the keys of an action into portions that a program understands. A program may take two strokes of
+ * one key for one, if the second comes while the button still looks pressed. So a portion holds no key twice,
+ * and strokes of one key keep a distance.
  */
 import type { ScreenAction } from '../screen/action.ts'
 import { keyName, keysymOf, withoutShift } from '../screen/keys.ts'
 
-/** Least time between two strokes of one key. A GTK button that a key has pressed takes no further stroke for about 100 ms. */
+/**
+ * Least time between two strokes of one key. A GTK button ignores strokes for about 100 ms after a key has
+ * pressed it.
+ */
 export const KEY_DISTANCE_MS = 150
 
-/** The key on which a character stands, or that a name means: the keysym that it has without shift, else the name. */
+/** Returns the key of a character or of a name: the keysym that it has without shift, else the name. */
 function keyOf(name: string): number | string {
   const key = withoutShift(keyName(name))
   return keysymOf(key) ?? key
@@ -16,7 +20,7 @@ function keyOf(name: string): number | string {
 
 const [ENTER, TAB] = ['enter', 'tab'].map(keyOf)
 
-/** Portions of an action. Text and other keys do not come in one portion: programs mix them up. */
+/** Returns the portions of an action. Text and other keys are in different portions: programs mix them up. */
 export function strokes(action: ScreenAction): readonly ScreenAction[] {
   if (action.type === 'press') return action.keys.map((key) => ({ type: 'press', keys: [key] }))
   if (action.type !== 'type') return [action]

@@ -42,7 +42,7 @@ function element(node: AccessibleNode, declarations = ''): string {
     : `<${tag}${declarations}${attributes}>${content}</${tag}>`
 }
 
-/** Error: `desktop.xml`. */
+/** @throws RlError `desktop.xml` */
 export function fromXml(source: string): AccessibleNode {
   return nodeOf(parseXml(source))
 }

@@ -12,13 +12,13 @@ const READ_MS = 30_000
 const CHANGE_MS = 120_000
 const WINDOW_MS = 60_000
 const LOOK_MS = 300
-/** Reading is tried again; what changes something is sent once. */
+/** Tries of a read. A call that changes something is sent once. */
 const READ_TRIES = 3
 
 export type ClientOptions = {
   /** e.g. `http://127.0.0.1:5000` */
   readonly url: string
-  /** Makes the machine as it was at the start; default `POST /rl/reset`, which only servers of ours know. */
+  /** Resets the machine to its start. Default: `POST /rl/reset`, which only our servers know. */
   readonly reset?: () => Promise<void>
 }
 
@@ -131,7 +131,7 @@ export function openClient({ url, reset }: ClientOptions): Computer {
       const fits = (title: string) =>
         strict ? title === name : title.toLowerCase().includes(name.toLowerCase())
       for (;;) {
-        // Classes are not told; the program's name is the next best.
+        // Classes are not told. The program's name is the next best.
         const programs = (await accessibility())?.children ?? []
         const names = programs.flatMap((program) =>
           byClass ? [program.name] : program.children.map((one) => one.name),
@@ -175,7 +175,7 @@ function jsonIn(bytes: Buffer): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(bytes.toString())
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
   } catch {
-    // told below
+    // reported below
   }
   throw new RlError(
     `the desktop answered ${JSON.stringify(bytes.toString('utf8', 0, 60))} in place of JSON`,
@@ -228,7 +228,7 @@ export function codeOf(action: Exclude<ScreenAction, { type: 'wait' | 'end' }>):
   }
 }
 
-/** pyautogui presses the key of `>` for `<` on X11: that one goes by its own keys. */
+/** pyautogui presses the key of `>` for `<` on X11. So `<` is sent by its own keys. */
 const LESS = ['shift', ',']
 const keysFor = (key: string): string[] => (key === '<' ? [...LESS] : [key])
 const less = (py: (value: string) => string) => `pyautogui.hotkey(${LESS.map(py).join(', ')})`

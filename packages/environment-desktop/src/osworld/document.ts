@@ -1,16 +1,16 @@
-/** Text documents (.docx, .odt): their paragraphs and tables; and a plain one to begin with. */
+/** Reads text documents (.docx, .odt): their paragraphs and tables. Also writes a plain one to begin with. */
 import { RlError } from 'rlanything/kit'
 import { descendants, elementsOf, escapeXml, parseXml, textIn, type XmlElement } from './xml.ts'
 import { memberText, readZip, writeZip } from './zip.ts'
 
 export type TextDocument = {
-  /** Of the body, without those in tables. */
+  /** Paragraphs of the body, without those in tables. */
   readonly paragraphs: readonly string[]
   /** Rows of cells' texts. */
   readonly tables: readonly (readonly (readonly string[])[])[]
 }
 
-/** Errors: `desktop.document`, `desktop.xml`. */
+/** @throws RlError `desktop.document`, `desktop.xml` */
 export function readDocument(bytes: Uint8Array): TextDocument {
   const members = readZip(bytes)
   const word = memberText(members, 'word/document.xml')

@@ -11,13 +11,14 @@ import { type SetupContext, setUp } from './setup.ts'
 import { missingProgram, type Supply, unsupportedInStep } from './step-support.ts'
 import { type Check, checksOf, type TaskFile } from './task-file.ts'
 
-/** The metric of tasks that cannot be done: right is who says so. */
+/** The metric of tasks that cannot be done. The right answer is to say so. */
 export const INFEASIBLE = 'infeasible'
 
 /**
- * In [0, 1]. With `and` the first 0 ends it and else the mean counts, with `or` the first 1 and else the best.
- * Errors: `desktop.task`, and what the desktop says: neither is an outcome.
+ * Returns the outcome in [0, 1]. With `and` the first 0 ends it, and otherwise the mean counts. With `or` the
+ * first 1 ends it, and otherwise the best counts.
  * @param gaveUp whether the last action said that the task cannot be done
+ * @throws RlError `desktop.task`, or an error of the desktop; neither is an outcome
  */
 export async function evaluate(context: SetupContext, task: TaskFile, gaveUp: boolean): Promise<number> {
   await setUp({ ...context, lenient: true }, task.evaluator.postconfig)
@@ -35,7 +36,7 @@ export async function evaluate(context: SetupContext, task: TaskFile, gaveUp: bo
 
 async function scoreOf(context: SetupContext, { metric, result, expected, options }: Check): Promise<number> {
   const found: Found = result ? await get(context, result) : null
-  // A file that is not there fails its check, whatever the metric makes of nothing.
+  // A missing file fails its check, whatever the metric makes of nothing.
   if (result?.type === 'vm_file' && found === null) return 0
   const beside: Beside = (of, ending) => {
     const source = of === 'result' ? result : expected
@@ -44,7 +45,7 @@ async function scoreOf(context: SetupContext, { metric, result, expected, option
   return METRICS[metric](found, expected ? await get(context, expected) : null, options, beside)
 }
 
-/** What of a task is not supported here, by name; nothing where it can be played. */
+/** Returns the features of a task that are not supported here. Returns none if it can be played. */
 export function unsupportedIn(
   task: TaskFile,
   folder: string | null,

@@ -6,7 +6,10 @@ import { RlError } from 'rlanything/kit'
 
 const LARGEST = 64 * 2 ** 20
 
-/** Where an address's file is: `files/<task>/<name>` or `files/<name>` in the folder; null where it is not. */
+/**
+ * Returns the path of an address's file, `files/<task>/<name>` or `files/<name>` in the folder, or null if it
+ * is missing.
+ */
 export function fileHere(folder: string | null, task: string, address: string): string | null {
   if (folder === null) return null
   const names = namesIn(address)
@@ -15,7 +18,7 @@ export function fileHere(folder: string | null, task: string, address: string): 
   return candidates.find((path) => existsSync(path) && statSync(path).isFile()) ?? null
 }
 
-/** The last part of an address as it is written and, where that can be done, decoded. */
+/** Returns the last part of an address as it is written and, if possible, decoded. */
 function namesIn(address: string): string[] {
   const path = URL.canParse(address, 'http://files') ? new URL(address, 'http://files').pathname : ''
   const written = basename(path)
@@ -29,7 +32,7 @@ function namesIn(address: string): string[] {
 /** Whether a name from a task stays in its folder. */
 const isPlain = (name: string) => name !== '' && !name.startsWith('.') && !/[/\\\0]/.test(name)
 
-/** @throws RlError `desktop.task` where it is not here */
+/** @throws RlError `desktop.task` if it is not here */
 export function readHere(folder: string | null, task: string, address: string): Uint8Array {
   const path = fileHere(folder, task, address)
   if (path === null || statSync(path).size > LARGEST)

@@ -1,4 +1,7 @@
-/** Where values to be judged come from: files and answers of the desktop, files of this machine, and what the task says itself. */
+/**
+ * Getters of the values to be judged: from files and answers of the desktop, files of this machine, and the
+ * task itself.
+ */
 
 import { basename } from 'node:path'
 import { RlError } from 'rlanything/kit'
@@ -11,7 +14,7 @@ import { readWorkbook } from './spreadsheet.ts'
 import type { Source } from './task-file.ts'
 import { descendants, parseXml } from './xml.ts'
 
-/** A file's bytes, a text, or what the task says; null where there is no such thing. */
+/** A file's bytes, a text, or a value of the task. Null if there is no such thing. */
 export type Found =
   | Uint8Array
   | string
@@ -23,7 +26,7 @@ export type Found =
 
 type Getter = (context: SetupContext, source: Source) => Promise<Found>
 
-/** By the name that tasks call them. */
+/** Getters by their names in tasks. */
 export const GETTERS: Readonly<Record<string, Getter>> = {
   rule: async (_, { rules }) => (rules ?? null) as Found,
   vm_file: (context, source) => fetched(context, source, (path) => context.computer.readFile(path)),
@@ -52,12 +55,12 @@ export const GETTERS: Readonly<Record<string, Getter>> = {
       .filter(([address]) => address.endsWith(`${rows}`))
       .map(([, value]) => String(value))
   },
-  /** Of ours: the paragraphs of a text document. */
+  /** Our own getter: the paragraphs of a text document. */
   document_text: async (context, { path }) => {
     const document = readOr(await context.computer.readFile(word('path', path)), readDocument)
     return document?.paragraphs.join('\n') ?? null
   },
-  /** Of ours: the text of the first element of a role in the accessibility tree. */
+  /** Our own getter: the text of the first element of a role in the accessibility tree. */
   element_text: async (context, { role }) => {
     const tree = await context.computer.accessibility()
     if (!tree) return null
@@ -73,14 +76,14 @@ export function isGetter(type: string): boolean {
   return Object.hasOwn(GETTERS, type)
 }
 
-/** Errors: `desktop.task` where the source cannot be read, and what the desktop says. */
+/** @throws RlError `desktop.task` if the source cannot be read, or an error of the desktop */
 export function get(context: SetupContext, source: Source): Promise<Found> {
   if (!isGetter(source.type))
     throw new RlError(`the getter '${source.type}' is not supported`, { code: 'desktop.task' })
   return GETTERS[source.type](context, source)
 }
 
-/** Keeps all files of a source under their names, and gives one of them. */
+/** Keeps all files of a source under their names, and returns one of them. */
 async function fetched(
   { cache }: SetupContext,
   source: Source,
@@ -95,10 +98,10 @@ async function fetched(
   return files[givenBy(source)] ?? null
 }
 
-/** Which of its files a source gives: the first where it does not say. */
+/** Returns the index of the file that a source gives. Default: the first. */
 const givenBy = ({ gives }: Source): number => Number([gives ?? 0].flat()[0])
 
-/** The name in the cache of one of a source's files, of that which it gives by default. */
+/** Returns the name in the cache of one of a source's files. Default: the file that the source gives. */
 export function nameOf(source: Source, at = givenBy(source)): string {
   const [path, dest] = [source.path, source.dest].map((one) => [one].flat()[at])
   return typeof dest === 'string' ? dest : basename(word('path', path))
@@ -110,8 +113,8 @@ function answer({ computer }: SetupContext, { command, shell }: Source) {
 }
 
 /**
- * Null where the desktop says no, as OSWorld's getters: a folder that an agent has deleted, or a pipe in a file's place for which a
- * program waits in vain, is what it has left and no fault.
+ * Returns null if the desktop refuses, as OSWorld's getters do. A deleted folder, or a pipe in place of a
+ * file, is the agent's doing. It is not an infrastructure error.
  */
 async function orNothing<Answer>(ask: () => Promise<Answer>): Promise<Answer | null> {
   try {

@@ -1,7 +1,7 @@
 /** Documents as agents leave them. */
 import { RlError } from 'rlanything/kit'
 
-/** A document of the agent's; null where there is none that can be read, which is none of its success. */
+/** Reads a document of the agent's. Returns null if none can be read, which is no success of the agent. */
 export function readOr<Read>(found: unknown, read: (bytes: Uint8Array) => Read): Read | null {
   if (!(found instanceof Uint8Array)) return null
   try {

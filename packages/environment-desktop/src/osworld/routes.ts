@@ -1,4 +1,4 @@
-/** OSWorld's endpoints, and one of ours: `POST /rl/reset` makes the desktop as it was at the start. */
+/** OSWorld's endpoints, and one of ours: `POST /rl/reset` resets the desktop to its start. */
 
 import { machine } from 'node:os'
 import { RlError } from 'rlanything/kit'
@@ -22,7 +22,7 @@ type Call = {
   readonly desktop: LocalDesktop
   readonly type: string
   readonly body: Buffer
-  /** What a desktop of openbox has no place for. */
+  /** State for which a desktop of openbox has no place. */
   readonly state: { wallpaper: string | null }
 }
 
@@ -92,7 +92,7 @@ function commandOf({ command, shell = false }: Fields): {
   return { command: command as Command, shell: shell === true }
 }
 
-/** Code of pyautogui is read and done by us, never run; any other program runs in the sandbox. */
+/** Code of pyautogui is parsed and done by this process, never run. Any other program runs in the sandbox. */
 async function execute(call: Call): Promise<Answer> {
   const { command, shell } = commandOf(fieldsOf(call))
   let script: Script | null

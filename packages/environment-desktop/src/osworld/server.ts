@@ -1,4 +1,7 @@
-/** Answers OSWorld's endpoints for one desktop, on loopback: OSWorld's own client can attach, and any other that speaks them. */
+/**
+ * Answers OSWorld's endpoints for one desktop, on loopback. OSWorld's own client can attach, and any other
+ * that speaks them.
+ */
 
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -8,9 +11,9 @@ import type { LocalDesktop } from '../local/desktop.ts'
 import { type Answer, ROUTES } from './routes.ts'
 
 const MOST_BODY = 64 * 2 ** 20
-/** How long the answer to a lost call is kept: OSWorld's client repeats it 5 s and 10 s later. */
+/** Time for which the answer to a lost call is kept. OSWorld's client repeats the call 5 s and 10 s later. */
 const REPEATED_WITHIN_MS = 30_000
-/** A call that changes something waits for the ones before it. */
+/** A call that changes something waits for earlier calls. */
 const CHANGES = /^\/(execute|setup\/|run_|rl\/)/
 
 export type DesktopServer = Listening
@@ -18,11 +21,11 @@ export type DesktopServer = Listening
 export type DesktopServerOptions = {
   readonly desktop: LocalDesktop
   readonly host?: string
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port?: number
 }
 
-/** @throws RlError `server.listen` where the address cannot be had */
+/** @throws RlError `server.listen` if the address cannot be had */
 export async function startDesktopServer({
   desktop,
   host = '127.0.0.1',
@@ -62,7 +65,7 @@ export async function startDesktopServer({
     const { origin, host: asked } = c.env.incoming.headers
     if (origin !== undefined || !isOurHost(asked, host))
       return respond({ status: 403, json: { error: 'not for web pages' } })
-    // Hono would answer it as GET; it is no route here.
+    // Hono would answer HEAD like GET. It is no route here.
     if (c.req.method === 'HEAD') return answer(c, null)
     return next()
   })
@@ -74,9 +77,9 @@ export async function startDesktopServer({
 }
 
 /**
- * OSWorld's client sends a call again when its connection broke before the answer came, and asks for nothing in between: that call is
- * answered by what the first one did. Once it has asked for anything else it has given the lost call up, as it does when the answer
- * is late, and the same body is a new call.
+ * Answers a repeated call. OSWorld's client sends a call again if its connection broke before the answer, and
+ * asks for nothing in between. Such a call gets the answer of the first one. If the client has asked for
+ * something else, or the answer was late, it has given the lost call up. Then the same body is a new call.
  */
 function onceForLostCalls() {
   let lost: { readonly key: string; readonly answer: Promise<Answer>; readonly at: number } | null = null
@@ -97,7 +100,10 @@ function onceForLostCalls() {
   }
 }
 
-/** Of an address such as `//`, which is none, all of it: no route has that path. */
+/**
+ * Returns the path of an address. For an invalid one such as `//` it is the whole address, and no route has
+ * that path.
+ */
 function pathOf(address: string): string {
   return URL.canParse(address, 'http://desktop') ? new URL(address, 'http://desktop').pathname : address
 }

@@ -13,9 +13,9 @@ import type { SetupStep } from './task-file.ts'
 export type SetupContext = {
   readonly computer: Computer
   readonly task: string
-  /** Where files are that tasks name by a web address. */
+  /** Folder of the files that tasks name by a web address. */
   readonly folder: string | null
-  /** Files that were fetched and what programs said, by the names that the task gives them. */
+  /** Fetched files and outputs of programs, by the names that the task gives them. */
   readonly cache: Map<string, Uint8Array>
   /** Whether steps go on behind a program that failed: behind the agent's work that may be the agent's doing. */
   readonly lenient?: boolean
@@ -43,8 +43,8 @@ type Parameters = Readonly<Record<string, unknown>>
 type Step = (context: SetupContext, parameters: Parameters) => Promise<void>
 
 /**
- * What OSWorld's steps do, by their names. Of ours are `write_file` (`{path, text}` or `{path, base64}`) and `wait_for_window`
- * (the parameters of `activate_window`).
+ * OSWorld's steps by their names. Two are our own: `write_file` (`{path, text}` or `{path, base64}`) and
+ * `wait_for_window` (the parameters of `activate_window`).
  */
 const STEPS: Readonly<Record<string, Step>> = {
   write_file: async ({ computer }, { path, text, base64 }) => {
@@ -85,7 +85,7 @@ export function isSetupStep(type: string): boolean {
   return Object.hasOwn(STEPS, type)
 }
 
-/** Errors: `desktop.task` for a step that cannot be read or that fails, and what the desktop says. */
+/** @throws RlError `desktop.task` if a step cannot be read or fails, or an error of the desktop */
 export async function setUp(context: SetupContext, steps: readonly SetupStep[]): Promise<void> {
   for (const { type, parameters } of steps) {
     if (!isSetupStep(type)) throw wrong(`the step '${type}' is not supported`)
@@ -105,8 +105,8 @@ export async function setUp(context: SetupContext, steps: readonly SetupStep[]):
 }
 
 /**
- * Code of pyautogui is read and done, never run. With `until` a program is run again till one of the status, the output and the
- * errors that it names is there; `stdout` and `stderr` name what it said, for the getter `cache_file`.
+ * Executes a command. Code of pyautogui is parsed, never run. With `until` a program runs again until the
+ * named status, output or errors appear. `stdout` and `stderr` name its outputs, for the getter `cache_file`.
  */
 async function execute(
   { computer, cache, lenient = false }: SetupContext,
@@ -140,8 +140,8 @@ async function execute(
 const NO_PROGRAM = /\bENOENT\b|No such file or directory/
 
 /**
- * Null where the program is not there: the set-up goes on, as OSWorld's does. Tasks whose program local desktops have not are left out
- * before.
+ * Resolves to null if the program is missing. The set-up goes on, as OSWorld's does. Tasks whose program
+ * local desktops do not have are left out before.
  */
 async function ifThere<Done>(work: () => Promise<Done>): Promise<Done | null> {
   try {
@@ -179,7 +179,7 @@ async function commandIn(
   return { command: filledIn(words, await computer.size()), shell: shell === true }
 }
 
-/** With what stands in the place of OSWorld's names for the screen and the password. */
+/** Replaces OSWorld's names for the screen and the password. */
 export function filledIn(command: Command, { width, height }: ScreenSize): Command {
   const filled = (word: string) =>
     word

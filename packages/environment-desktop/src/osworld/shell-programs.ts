@@ -1,4 +1,4 @@
-/** Which programs a text for a shell starts, as far as its words tell. */
+/** Finds the programs that a shell text starts, as far as its words tell. */
 
 const KEYWORDS = new Set(
   'if then else elif fi for while until do done case esac in function { } ! [[ ]] ( )'.split(' '),
@@ -8,7 +8,7 @@ const BUILTINS = new Set(
     ' ',
   ),
 )
-/** Programs that start another one, which is named behind their own options. */
+/** Programs that start another program, named after their own options. */
 const STARTERS = new Set(
   'env exec nice nohup setsid stdbuf time timeout xargs command builtin sudo'.split(' '),
 )
@@ -28,7 +28,7 @@ export function programsIn(text: string, depth = 0): readonly string[] {
   return [...new Set([...found, ...nested.flatMap((inner) => programsIn(inner, depth + 1))])]
 }
 
-/** The program of one command, and those that it starts itself. */
+/** Returns the program of one command, and the programs that it starts itself. */
 function programsOf(words: readonly string[], depth: number): readonly string[] {
   const first = words.findIndex((word) => !KEYWORDS.has(word) && !/^[A-Za-z_]\w*\+?=/.test(word))
   if (first < 0) return []

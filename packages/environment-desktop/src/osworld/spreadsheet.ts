@@ -1,4 +1,7 @@
-/** Workbooks (.xlsx): what cells hold as values, as far as tasks are judged by it; and a plain one to begin with. */
+/**
+ * Reads workbooks (.xlsx): values of cells, as far as tasks are judged by them. Also writes a plain one to
+ * begin with.
+ */
 import { RlError } from 'rlanything/kit'
 import { descendants, elementsOf, escapeXml, parseXml, textIn, type XmlElement } from './xml.ts'
 import { memberText, readZip, writeZip } from './zip.ts'
@@ -7,15 +10,18 @@ type CellValue = string | number | boolean
 
 export type Sheet = {
   readonly name: string
-  /** By address, e.g. `B2`; of a formula what it was last computed to. */
+  /** Values by address, e.g. `B2`. A formula has its last computed value. */
   readonly values: ReadonlyMap<string, CellValue>
   /** Without the sign of equality. */
   readonly formulas: ReadonlyMap<string, string>
-  /** The first cell that scrolls, e.g. `A2`; null where nothing is frozen. */
+  /** The first cell that scrolls, e.g. `A2`. Null if nothing is frozen. */
   readonly frozen: string | null
 }
 
-/** In the order of the workbook. Errors: `desktop.document`, `desktop.xml`. */
+/**
+ * Returns the sheets in the order of the workbook.
+ * @throws RlError `desktop.document`, `desktop.xml`
+ */
 export function readWorkbook(bytes: Uint8Array): readonly Sheet[] {
   const members = readZip(bytes)
   const book = part(members, 'xl/workbook.xml')
@@ -40,7 +46,7 @@ function part(members: ReadonlyMap<string, Uint8Array>, path: string): XmlElemen
   return parseXml(text)
 }
 
-/** Without the readings of Asian scripts that stand beside a text. */
+/** Returns a text without the readings of Asian scripts beside it. */
 function richText(element: XmlElement): string {
   return elementsOf(element)
     .filter(({ name }) => name === 't' || name === 'r')
@@ -76,7 +82,7 @@ function cellValue(cell: XmlElement, shared: readonly string[]): CellValue | nul
   return text
 }
 
-/** Column and row, from 0; null where it is no address. */
+/** Returns column and row, from 0. Returns null if the text is no address. */
 export function placeOf(address: string): { readonly column: number; readonly row: number } | null {
   const found = /^([A-Z]{1,3})([1-9]\d{0,6})$/.exec(address)
   if (!found) return null
@@ -95,7 +101,7 @@ const SHEET = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main'
 const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml'
 const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
 
-/** A workbook of one sheet. */
+/** Returns a workbook with one sheet. */
 export function writeWorkbook(rows: readonly (readonly (string | number)[])[], name = 'Sheet1'): Uint8Array {
   const cells = rows.map((row, y) => {
     const written = row.map((value, x) =>

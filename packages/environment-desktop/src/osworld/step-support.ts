@@ -1,4 +1,4 @@
-/** What of a task's steps and commands cannot be done, told before a desktop is taken for it. */
+/** Finds steps and commands of a task that cannot be done, before a desktop is taken for it. */
 import { RlError } from 'rlanything/kit'
 import type { Command } from '../computer.ts'
 import { parseScript } from '../screen/grammars/pyautogui.ts'
@@ -7,7 +7,7 @@ import { filledIn, isSetupStep } from './setup.ts'
 import { programsIn } from './shell-programs.ts'
 import type { SetupStep } from './task-file.ts'
 
-/** What is there for a task. */
+/** Files and programs that are there for a task. */
 export type Supply = {
   /** Whether the file of a web address, or of a path on another machine, is here. */
   readonly file: (address: string) => boolean
@@ -18,7 +18,7 @@ export type Supply = {
 
 const ANY_SCREEN = { width: 1280, height: 800 }
 
-/** By name; nothing where it can be done. */
+/** Returns the unsupported features by name. Returns none if the step can be done. */
 export function unsupportedInStep({ type, parameters }: SetupStep, supply: Supply): readonly string[] {
   if (!isSetupStep(type)) return [`step ${type}`]
   const { files, command } = parameters
@@ -42,8 +42,9 @@ export function unsupportedInStep({ type, parameters }: SetupStep, supply: Suppl
 }
 
 /**
- * Programs that need what a local desktop does not have: a settings service, sound, an init system, the network, or the rights of
- * an administrator. Such a program may be there and yet do nothing, or forget what it was told.
+ * Programs that need something that a local desktop does not have. It has no settings service, sound, init
+ * system or network, and nobody with the rights of an administrator. Such a program may exist and yet do
+ * nothing, or forget what it was told.
  */
 const NEEDS_A_SERVICE = new Set(
   [
@@ -58,8 +59,8 @@ const NEEDS_A_SERVICE = new Set(
 )
 
 /**
- * Programs that a command starts and that cannot do their work here, by name. Nothing if all can.
- * A path may be that of a file that the task brings along.
+ * Returns programs that a command starts and that cannot do their work here, by name. A path may be that of a
+ * file that the task brings along.
  */
 export function missingProgram(
   { command, shell }: Readonly<Record<string, unknown>>,

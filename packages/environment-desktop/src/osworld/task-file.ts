@@ -1,10 +1,10 @@
-/** OSWorld's task files: what is set up, what is asked, and how the end is judged. */
+/** OSWorld's task files: the set-up, the question, and how the end is judged. */
 import { RlError } from 'rlanything/kit'
 import { z } from 'zod'
 
 const step = z.object({ type: z.string().min(1), parameters: z.record(z.string(), z.unknown()).default({}) })
 const source = z.looseObject({ type: z.string().min(1) })
-/** Published files write an empty object as well where there is none. */
+/** Published files write null or an empty object if there is none. */
 const noSource = z.strictObject({}).transform(() => null)
 const oneOrMore = <Kind extends z.ZodType>(kind: Kind) => z.union([kind, z.array(kind)])
 
@@ -26,10 +26,10 @@ const taskFileSchema = z.object({
 
 export type TaskFile = z.output<typeof taskFileSchema>
 export type SetupStep = z.output<typeof step>
-/** Where a value to be judged comes from. */
+/** Source of a value to be judged. */
 export type Source = z.output<typeof source>
 
-/** Error: `desktop.task`, with the key that is wrong. */
+/** @throws RlError `desktop.task` with the wrong key */
 export function readTaskFile(value: unknown, name: string): TaskFile {
   const parsed = taskFileSchema.safeParse(value)
   if (parsed.success) return parsed.data
@@ -37,7 +37,7 @@ export function readTaskFile(value: unknown, name: string): TaskFile {
   throw new RlError(`${name}: ${path.join('.') || 'task'}: ${message}`, { code: 'desktop.task' })
 }
 
-/** One way to judge: a metric with where its values come from. */
+/** One way to judge: a metric with the sources of its values. */
 export type Check = {
   readonly metric: string
   readonly result: Source | null
@@ -45,7 +45,10 @@ export type Check = {
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** The evaluator's checks in order; a list of metrics has lists of sources of the same length. Error: `desktop.task`. */
+/**
+ * Returns the evaluator's checks in order. A list of metrics has lists of sources of the same length.
+ * @throws RlError `desktop.task`
+ */
 export function checksOf({ id, evaluator }: TaskFile): readonly Check[] {
   const { func, result, expected, options } = evaluator
   const metrics = Array.isArray(func) ? func : [func]

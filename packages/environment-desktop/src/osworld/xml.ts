@@ -1,8 +1,11 @@
-/** A strict reader of XML, for trees and documents that others made: no entities of their own, no external parts, bounded. */
+/**
+ * A strict reader of XML, for foreign trees and documents. It allows no own entities and no external parts,
+ * and is bounded.
+ */
 import { RlError } from 'rlanything/kit'
 
 export type XmlElement = {
-  /** With its prefix, e.g. `w:p`. */
+  /** Name with its prefix, e.g. `w:p`. */
   readonly name: string
   readonly attributes: ReadonlyMap<string, string>
   /** Elements and texts in their order. */
@@ -17,7 +20,10 @@ const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&',
 
 type Open = { name: string; attributes: Map<string, string>; content: (XmlElement | string)[] }
 
-/** The root element. Error: `desktop.xml`, with the place. */
+/**
+ * Returns the root element.
+ * @throws RlError `desktop.xml` with the place
+ */
 export function parseXml(source: string): XmlElement {
   let at = source.charCodeAt(0) === 0xfeff ? 1 : 0
   let elements = 0
@@ -101,7 +107,7 @@ function plain(text: string, fail: (wanted: string) => never): string {
   )
 }
 
-/** Its elements of a name (all without one). */
+/** Returns its elements of a name, or all without a name. */
 export function elementsOf({ content }: XmlElement, name?: string): readonly XmlElement[] {
   return content.filter(
     (one): one is XmlElement => typeof one === 'object' && (name === undefined || one.name === name),
@@ -121,7 +127,9 @@ export function textIn(element: XmlElement): string {
   return element.content.map((one) => (typeof one === 'string' ? one : textIn(one))).join('')
 }
 
-/** As text of an element or of an attribute in double quotes; characters that XML cannot hold are left out. */
+/**
+ * Returns text for an element or an attribute in double quotes. Characters that XML cannot hold are left out.
+ */
 export function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')

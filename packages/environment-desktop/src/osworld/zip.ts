@@ -10,10 +10,13 @@ const LARGEST_MEMBER = 64 * 2 ** 20
 const LARGEST_WHOLE = 256 * 2 ** 20
 
 function damaged(why: string): RlError {
-  return new RlError(`no archive that can be read: ${why}`, { code: 'desktop.document' })
+  return new RlError(`the archive cannot be read: ${why}`, { code: 'desktop.document' })
 }
 
-/** Contents by path. Error: `desktop.document`. */
+/**
+ * Returns contents by path.
+ * @throws RlError `desktop.document`
+ */
 export function readZip(bytes: Uint8Array): ReadonlyMap<string, Uint8Array> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const end = buffer.lastIndexOf(Buffer.from([0x50, 0x4b, 5, 6]))
@@ -35,7 +38,7 @@ export function readZip(bytes: Uint8Array): ReadonlyMap<string, Uint8Array> {
       const local = buffer.readUInt32LE(at + 42)
       whole += size
       if (size > LARGEST_MEMBER || whole > LARGEST_WHOLE) throw damaged('its contents are too large')
-      if (buffer.readUInt32LE(local) !== LOCAL) throw damaged('a member is not where it should be')
+      if (buffer.readUInt32LE(local) !== LOCAL) throw damaged('a member is not in its place')
       const from = local + 30 + buffer.readUInt16LE(local + 26) + buffer.readUInt16LE(local + 28)
       const data = buffer.subarray(from, from + packed)
       if (method !== 0 && method !== 8) throw damaged(`packed by method ${method}`)
@@ -49,7 +52,10 @@ export function readZip(bytes: Uint8Array): ReadonlyMap<string, Uint8Array> {
   return members
 }
 
-/** The text of a member; null if there is none. Errors: `desktop.document` if it is not UTF-8. */
+/**
+ * Returns the text of a member, or null if there is none.
+ * @throws RlError `desktop.document` if it is not UTF-8
+ */
 export function memberText(members: ReadonlyMap<string, Uint8Array>, path: string): string | null {
   const bytes = members.get(path)
   if (bytes === undefined) return null

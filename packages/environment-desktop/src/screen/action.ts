@@ -1,4 +1,7 @@
-/** What an agent that sees a screen does: the one form into which every grammar is parsed. Pixels count from the upper left corner. */
+/**
+ * Actions of an agent that sees a screen. Every grammar is parsed into this form. Pixels count from the upper
+ * left corner.
+ */
 import { RlError } from 'rlanything/kit'
 import { isKey, keyName } from './keys.ts'
 
@@ -7,20 +10,20 @@ export type Point = { readonly x: number; readonly y: number }
 export type Button = 'left' | 'middle' | 'right'
 export const BUTTONS: readonly Button[] = ['left', 'middle', 'right']
 
-/** A point that is null is where the pointer stands. */
+/** If a point is null, it is the pointer's position. */
 export type ScreenAction =
   | { readonly type: 'move'; readonly to: Point }
   | { readonly type: 'click'; readonly at: Point | null; readonly button: Button; readonly count: number }
   | { readonly type: 'button-down'; readonly at: Point | null; readonly button: Button }
   | { readonly type: 'button-up'; readonly at: Point | null; readonly button: Button }
-  /** With the button held, from where the pointer stands. */
+  /** Drags with the button held, from the pointer's position. */
   | { readonly type: 'drag'; readonly to: Point; readonly button: Button }
-  /** In notches of the wheel; dy above 0 is up, dx above 0 is right. */
+  /** Notches of the wheel. dy above 0 is up, dx above 0 is right. */
   | { readonly type: 'scroll'; readonly at: Point | null; readonly dx: number; readonly dy: number }
   | { readonly type: 'type'; readonly text: string }
-  /** One key after the other. */
+  /** Keys pressed in order. */
   | { readonly type: 'press'; readonly keys: readonly string[] }
-  /** Held down in order, let go in the opposite one. */
+  /** Keys held down in order, and released in the opposite order. */
   | { readonly type: 'hotkey'; readonly keys: readonly string[] }
   | { readonly type: 'key-down'; readonly key: string }
   | { readonly type: 'key-up'; readonly key: string }
@@ -30,12 +33,15 @@ export type ScreenAction =
 
 /** No action is larger than this. */
 export const LIMITS = {
-  /** Characters of one text, and of what a model or a client wrote. */
+  /** Most characters of one text, also of a text of a model or a client. */
   text: 10_000,
   source: 64 * 1024,
-  /** Actions of one answer. */
+  /** Most actions of one answer. */
   actions: 200,
-  /** Letters, keys and clicks of one answer, and seconds that it waits in all: each is waited for. */
+  /**
+   * Most letters, keys and clicks of one answer, and most seconds that it waits in all. Somebody waits for
+   * each of them.
+   */
   strokes: 10_000,
   clicks: 10,
   keys: 64,
@@ -43,11 +49,19 @@ export const LIMITS = {
   waitSeconds: 60,
 } as const
 
+/**
+ * Makes the error for an action that cannot be read. Its message is for the author of the action.
+ *
+ * @example throw actionError(`there is no key ${name}`, 'keys have the names of pyautogui')
+ */
 export function actionError(message: string, hint?: string): RlError {
   return new RlError(message, { code: 'screen.action', hint })
 }
 
-/** The point, within the screen. Error: `screen.action`. */
+/**
+ * Returns the point, which must be within the screen.
+ * @throws RlError `screen.action`
+ */
 export function pointOf(x: unknown, y: unknown): Point {
   const point = { x: numberIn('x', x, -100_000, 100_000), y: numberIn('y', y, -100_000, 100_000) }
   return { x: Math.trunc(point.x), y: Math.trunc(point.y) }
@@ -79,7 +93,13 @@ export function textOf(name: string, value: unknown): string {
   return value
 }
 
-/** The same actions. Error: `screen.action` where they take too long: an answer must not keep a page or a desktop for hours. */
+/**
+ * Returns the same actions.
+ *
+ * @throws RlError `screen.action` if they take too long: an answer must not keep a page or a desktop for
+ * hours
+ * @example withinReach([{ type: 'wait', seconds: 5 }])
+ */
 export function withinReach(
   actions: readonly ScreenAction[],
   mostStrokes: number = LIMITS.strokes,
@@ -99,7 +119,10 @@ function strokesOf(action: ScreenAction): number {
   return action.type === 'click' ? action.count : 1
 }
 
-/** A key by pyautogui's names, in small letters. Error: `screen.action`, which names it. */
+/**
+ * Returns a key by pyautogui's names, in lower case.
+ * @throws RlError `screen.action` that names it
+ */
 export function keyOf(value: unknown): string {
   if (typeof value !== 'string') throw actionError(`a key is ${shown(value)}, expected its name`)
   const key = keyName(value)
@@ -113,7 +136,7 @@ export function keysOf(values: readonly unknown[]): readonly string[] {
   return values.map(keyOf)
 }
 
-/** A value in a message: short, on one line. */
+/** Returns a value for a message: short, on one line. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > 60 ? `${text.slice(0, 57)}...` : text

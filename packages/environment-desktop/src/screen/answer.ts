@@ -11,7 +11,15 @@ import { parseUiTars } from './grammars/ui-tars.ts'
 
 const PROMPTS = fileURLToPath(new URL('../../prompts/', import.meta.url))
 
-/** @throws RlError `screen.action` with what is wrong, for whoever wrote it to read */
+/**
+ * Reads the actions of a model's answer.
+ *
+ * @param screen size in pixels, for answers in other units
+ * @throws RlError `screen.action` with the mistake, for the author of the answer
+ * @example
+ * parseAnswer('computer_13', '{"action_type": "CLICK", "parameters": {"x": 10, "y": 20}}', { width: 100, height: 100 })
+ * // [{ type: 'click', at: { x: 10, y: 20 }, button: 'left', count: 1 }]
+ */
 export function parseAnswer(
   grammar: ScreenGrammar,
   answer: string,
@@ -35,17 +43,24 @@ function actionsOf(grammar: ScreenGrammar, answer: string, screen: ScreenSize): 
   }
 }
 
-/** What stands in the last fence, also in one that was not closed; the whole answer where there is none. */
+/**
+ * Returns the content of the last fence, also of one that was not closed. Without a fence returns the whole
+ * answer.
+ */
 function lastBlock(answer: string): string {
   if (answer.length > LIMITS.source) return answer
   const pieces = answer.split(/^[ \t]*```[^\n]*$/m)
-  return pieces[pieces.length - (pieces.length % 2 === 1 && pieces.length > 1 ? 2 : 1)]
+  return pieces[pieces.length - (pieces.length % 2 === 1 && pieces.length > 1 ? 2 : 1)] ?? ''
 }
 
 const ANY_SCREEN: ScreenSize = { width: 1000, height: 1000 }
 const BRIEF = 200
 
-/** How models act in a setting by this grammar; null for commands. */
+/**
+ * Returns how models act in a setting by this grammar. Returns null for commands.
+ *
+ * @example seeingBy('pyautogui')?.invalid('WAIT') // null: the answer holds an action
+ */
 export function seeingBy(grammar: Grammar): Seeing | null {
   if (grammar === 'commands') return null
   return {
@@ -63,7 +78,7 @@ export function seeingBy(grammar: Grammar): Seeing | null {
   }
 }
 
-/** The line behind `Action:`, which says what the model meant to do; else the end of the answer. */
+/** Returns the line after `Action:`, which names the model's intention, or else the end of the answer. */
 function briefOf(answer: string): string {
   const said = [...answer.slice(-LIMITS.source).matchAll(/^[ \t]*Action:[ \t]*(\S.*)$/gm)].at(-1)?.[1]
   return (said ?? answer.slice(-4 * BRIEF)).replace(/\s+/g, ' ').trim().slice(-BRIEF)

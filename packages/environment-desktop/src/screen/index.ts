@@ -1,4 +1,7 @@
-/** `import { parseAnswer } from '@rlanything/environment-desktop/screen'`: actions on a screen, in the forms that models write them. */
+/**
+ * Actions on a screen, in the forms in which models write them: `import { parseAnswer } from
+ * '@rlanything/environment-desktop/screen'`.
+ */
 export {
   actionError,
   type Button,

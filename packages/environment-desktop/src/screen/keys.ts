@@ -1,4 +1,5 @@
 /** Keys by the names that pyautogui has for them, as X keysyms. */
+import { ownValue } from './own-value.ts'
 
 const NAMED: Readonly<Record<string, number>> = {
   '\t': 0xff09,
@@ -58,7 +59,7 @@ const NAMED: Readonly<Record<string, number>> = {
   divide: 0xffaf,
 }
 
-/** Names that models have for keys and of which pyautogui does nothing on X11. */
+/** Names of keys that models use and that pyautogui ignores on X11. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   arrowup: 'up',
   arrowdown: 'down',
@@ -78,46 +79,66 @@ const FUNCTION_KEYS: Readonly<Record<string, number>> = Object.fromEntries([
   ...Array.from({ length: 10 }, (_, i) => [`num${i}`, 0xffb0 + i]),
 ])
 
-/** Keys of a keyboard of the United States that are no letters, and what each writes while shift is held. */
+/**
+ * Keys of a keyboard of the United States that are not letters, and the characters that they write with
+ * shift.
+ */
 const PLAIN = "`1234567890-=[]\\;',./"
 const SHIFTED = '~!@#$%^&*()_+{}|:"<>?'
 
-/** What a key writes while shift is held. */
+/**
+ * Returns the character that a key writes with shift.
+ *
+ * @example withShift('1') // '!'
+ */
 export function withShift(key: string): string {
   if (/^[a-z]$/.test(key)) return key.toUpperCase()
   const at = key.length === 1 ? PLAIN.indexOf(key) : -1
-  return at < 0 ? key : SHIFTED[at]
+  return at < 0 ? key : SHIFTED.charAt(at)
 }
 
-/** What the key of a character writes without shift. */
+/** Returns the character that the key of a character writes without shift. */
 export function withoutShift(character: string): string {
   if (/^[A-Z]$/.test(character)) return character.toLowerCase()
   const at = character.length === 1 ? SHIFTED.indexOf(character) : -1
-  return at < 0 ? character : PLAIN[at]
+  return at < 0 ? character : PLAIN.charAt(at)
 }
 
-/** pyautogui's name of a key, in small letters; a single character as it is. */
+/**
+ * Returns pyautogui's name of a key, in lower case. A single character stays as it is.
+ *
+ * @example keyName('Return') // 'return'
+ */
 export function keyName(written: string): string {
   const name = written.length === 1 ? written : written.toLowerCase()
-  return Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : name
+  return ownValue(OTHER_NAMES, name) ?? name
 }
 
+/**
+ * Whether pyautogui has a key of this name.
+ *
+ * @example isKey('enter') // true
+ */
 export function isKey(name: string): boolean {
   return keysymOf(name) !== null
 }
 
-/** A key's keysym; null where there is none of that name. A single character is its own name. */
+/** Returns a key's keysym, or null if no key has the name. A single character is its own name. */
 export function keysymOf(name: string): number | null {
-  if (Object.hasOwn(NAMED, name)) return NAMED[name]
-  if (Object.hasOwn(FUNCTION_KEYS, name)) return FUNCTION_KEYS[name]
+  const known = ownValue(NAMED, name) ?? ownValue(FUNCTION_KEYS, name)
+  if (known !== undefined) return known
   const [character, ...more] = name
   return character === undefined || more.length > 0 ? null : keysymOfCharacter(character)
 }
 
-/** Latin-1 characters are their own keysyms; other characters have those of Unicode. Null for control characters. */
+/**
+ * Returns the keysym of a character. Latin-1 characters are their own keysyms, other characters have those of
+ * Unicode. Returns null for control characters.
+ */
 export function keysymOfCharacter(character: string): number | null {
   const code = character.codePointAt(0) as number
-  if (Object.hasOwn(NAMED, character)) return NAMED[character]
+  const known = ownValue(NAMED, character)
+  if (known !== undefined) return known
   if (code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0xd800 && code < 0xe000)) return null
   return code < 0x100 ? code : 0x01000000 | code
 }

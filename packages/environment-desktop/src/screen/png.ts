@@ -10,13 +10,14 @@ const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 export async function encodePng({ width, height }: ScreenSize, pixels: Uint8Array): Promise<Uint8Array> {
   const row = 1 + width * 3
   const plain = Buffer.allocUnsafe(row * height)
+  // There are four bytes a pixel, so none of these is beyond the end.
   for (let y = 0, from = 0; y < height; y++) {
     let to = y * row
     plain[to++] = 0
     for (let x = 0; x < width; x++, from += 4) {
-      plain[to++] = pixels[from + 2]
-      plain[to++] = pixels[from + 1]
-      plain[to++] = pixels[from]
+      plain[to++] = pixels[from + 2]!
+      plain[to++] = pixels[from + 1]!
+      plain[to++] = pixels[from]!
     }
   }
   const header = Buffer.alloc(13)
@@ -41,7 +42,11 @@ function chunk(type: string, data: Uint8Array): Buffer {
   return Buffer.concat([length, body, check])
 }
 
-/** The size that an image's header tells; null where the bytes are no PNG. */
+/**
+ * Returns the size in an image's header, or null if the bytes are not a PNG.
+ *
+ * @example pngSize(await readFile('screen.png')) // { width: 1280, height: 800 }
+ */
 export function pngSize(bytes: Uint8Array): ScreenSize | null {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (buffer.length < 45 || !buffer.subarray(0, 8).equals(SIGNATURE)) return null
@@ -50,7 +55,7 @@ export function pngSize(bytes: Uint8Array): ScreenSize | null {
   return width > 0 && height > 0 ? { width, height } : null
 }
 
-/** What OSWorld's client takes for an image: a PNG or a JPEG by its first bytes. */
+/** Whether OSWorld's client takes the bytes for an image: a PNG or a JPEG, by the first bytes. */
 export function isImage(bytes: Uint8Array): boolean {
   return pngSize(bytes) !== null || (bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff)
 }

@@ -2,10 +2,15 @@
 import type { z } from 'zod'
 import { GRAMMARS } from './grammars/names.ts'
 
+/**
+ * Returns the key `grammar` of a setting.
+ *
+ * @example config: (zod) => ({ grammar: grammarKey(zod) })
+ */
 export const grammarKey = (zod: typeof z) =>
   zod
     .enum(GRAMMARS)
     .default('commands')
     .describe(
-      'Form of actions: `commands` in words over what shows, or that of a model that sees (`policy.frames`).',
+      'Form of actions: `commands` in words over shown elements, or a form of models that see (`policy.frames`).',
     )

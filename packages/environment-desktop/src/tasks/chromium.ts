@@ -1,4 +1,4 @@
-/** Tasks in Chromium over a page of a file: what the page says at the end. */
+/** Tasks in Chromium over a page of a file. The page's text at the end is judged. */
 import type { SetupStep } from '../osworld/task-file.ts'
 import { DESKTOP, file, started, type TaskKind } from './task.ts'
 import { words } from './words.ts'
@@ -8,7 +8,7 @@ const page = (title: string, body: string): readonly SetupStep[] => [
   ...started(title, `chromium ${DESKTOP}/page.html`, { byTitle: true }),
 ]
 
-/** As a text of the page, which what is typed into a field or as an address is not. */
+/** Looks for a text of the page. A text that was typed into a field or as an address does not count. */
 const says = (text: string) => ({
   metric: 'check_include_exclude',
   result: { type: 'accessibility_tree' },

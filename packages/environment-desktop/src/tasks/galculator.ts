@@ -1,4 +1,4 @@
-/** Tasks in the calculator: what stands in its display at the end. */
+/** Tasks in the calculator. Its display at the end is judged. */
 
 import type { Rng } from 'rlanything/environments'
 import { type Draft, started, type TaskKind } from './task.ts'

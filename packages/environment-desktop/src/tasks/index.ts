@@ -1,4 +1,4 @@
-/** Our own tasks: kinds over seven programs, each with as many tasks as one asks for. */
+/** Our own tasks: kinds over seven programs. Each kind has any number of tasks. */
 import { rng, seedOf } from 'rlanything/environments'
 import { CHROMIUM } from './chromium.ts'
 import { GALCULATOR } from './galculator.ts'
@@ -36,7 +36,10 @@ export function ownTask(kind: TaskKind, seed: number, split: string, number: num
   return { kind: kind.kind, ...taskOf(kind, id, rng(seedOf(seed, 'desktop', id))) }
 }
 
-/** So many tasks of the kinds that the programs can do, kinds in turn; `ood` has those that no other split has. */
+/**
+ * Returns this number of tasks of kinds that the programs can do, with the kinds in turn. The kinds of `ood`
+ * are in no other split.
+ */
 export function ownTasks(
   split: string,
   {

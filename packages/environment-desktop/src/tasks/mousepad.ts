@@ -7,7 +7,7 @@ const programs = ['mousepad']
 const NAME = 'note.txt'
 const SAVED = ['press ctrl+s', 'done']
 
-/** What the file holds at the end, to the byte but for blanks at its end. */
+/** Compares the file at the end byte by byte, without blanks at its end. */
 const holds = (text: string) => ({
   metric: 'exact_match',
   result: printed(`printf '%s' "$(cat ${NAME})"`),

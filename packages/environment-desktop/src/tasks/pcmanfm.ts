@@ -8,7 +8,7 @@ type Names = { readonly one: string; readonly other: string; readonly folder: st
 const icon = (name: string) => `click ${JSON.stringify(name)}`
 const enter = (name: string) => `double-click ${JSON.stringify(name)}`
 
-/** All files and folders, one a line. */
+/** Compares all files and folders, one a line. */
 const holds = (paths: readonly string[]) => ({
   metric: 'exact_match',
   result: printed('find . -mindepth 1 -not -path "*/.*" | LC_ALL=C sort'),

@@ -1,4 +1,7 @@
-/** What a task of a desktop is: a task file in OSWorld's form, what may be typed, and for tasks of ours how it is done. */
+/**
+ * A task of a desktop: a task file in OSWorld's form and the texts that may be typed. Our own tasks also know
+ * a way to do them.
+ */
 import type { Rng } from 'rlanything/environments'
 import type { SetupStep, Source, TaskFile } from '../osworld/task-file.ts'
 
@@ -6,15 +9,18 @@ export type DesktopTask = {
   readonly file: TaskFile
   /** Programs that it needs. */
   readonly programs: readonly string[]
-  /** What a policy that picks from a list may type, right and wrong. */
+  /** Texts, right and wrong, that a policy may type if it picks from a list. */
   readonly texts: readonly string[]
-  /** Commands that do it, `done` (or `fail`, of one that cannot be done) last. Empty where nobody has written them. */
+  /**
+   * Commands that do the task. The last is `done`, or `fail` if the task cannot be done. Empty if nobody has
+   * written them.
+   */
   readonly oracle: readonly string[]
   /** Commands after which it must not count as done. */
   readonly wrong: readonly string[]
 }
 
-/** A kind of task: from a random source one with numbers and words of its own. */
+/** A kind of task. It makes a task with numbers and words from a random source. */
 export type TaskKind = {
   readonly kind: string
   readonly programs: readonly string[]
@@ -38,7 +44,7 @@ export type Draft = {
 
 export const DESKTOP = '/home/user/Desktop'
 
-/** A task of a kind, by its number; the same number gives the same task. */
+/** Returns a task of a kind, by its number. The same number gives the same task. */
 export function taskOf({ programs, make }: TaskKind, id: string, random: Rng): DesktopTask {
   const { goal, config, check, texts = [], oracle, wrong = ['press escape', 'done'] } = make(random)
   const { metric, result, rules, options, postconfig = [] } = check
@@ -84,7 +90,7 @@ export const started = (window: string, command: string, { byTitle = false } = {
   { type: 'wait_for_window', parameters: { window_name: window, by_class: !byTitle } },
 ]
 
-/** What a command of a shell prints, run in the folder of the desktop. */
+/** Gives the output of a shell command, run in the folder of the desktop. */
 export const printed = (command: string): Source => ({
   type: 'vm_command_line',
   command: `cd ${DESKTOP} && ${command}`,

@@ -7,7 +7,7 @@ const WORDS = [
   ...['umbrella', 'valley', 'window', 'yellow', 'zebra', 'anchor', 'basket', 'copper', 'dragon', 'feather'],
 ]
 
-/** Different ones. */
+/** Returns different words. */
 export function words(random: Rng, count: number): readonly string[] {
   return random.shuffle(WORDS).slice(0, count)
 }

@@ -1,4 +1,4 @@
-/** Tasks in a terminal: one command of a shell each, from some that may be typed. */
+/** Tasks in a terminal: one command of a shell each, from a few that may be typed. */
 import type { Rng } from 'rlanything/environments'
 import type { SetupStep } from '../osworld/task-file.ts'
 import { DESKTOP, file, printed, started, type TaskKind } from './task.ts'
@@ -7,7 +7,7 @@ import { lines, words } from './words.ts'
 type Shell = {
   readonly goal: string
   readonly files: readonly SetupStep[]
-  /** Printed at the end, and what it is then. */
+  /** Command whose output is judged at the end, and the expected output. */
   readonly prints: string
   readonly expected: string
   readonly right: string

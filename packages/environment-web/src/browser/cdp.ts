@@ -3,7 +3,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { RlError } from 'rlanything/kit'
 
-/** More than a snapshot or a picture; a page that sends more has its browser ended. */
+/** Larger than any snapshot or picture. A page that sends more has its browser ended. */
 const MOST_BYTES = 32 * 1024 * 1024
 
 export type Json = { readonly [key: string]: unknown }
@@ -15,7 +15,10 @@ export type ProtocolEvent = {
 }
 
 export type Connection = {
-  /** Rejects with `web.protocol` for an error of the browser or an answer that is too large, `web.late` after the deadline, `web.gone` when the pipe closes. */
+  /**
+   * Rejects with `web.protocol` for an error of the browser or an answer that is too large. Rejects with
+   * `web.late` after the deadline, and with `web.gone` when the pipe closes.
+   */
   readonly send: (
     method: string,
     params: Json,
@@ -55,7 +58,7 @@ export function connect(
     onClosed()
   }
 
-  /** Who asked for a message that is too large is told so: asked again it would be as large. */
+  /** Refuses a message that is too large, and tells its caller: a second try would be as large. */
   function refuse(): void {
     const why = `a message has more than ${MOST_BYTES} bytes`
     const id = Number(/^\{"id":(\d+)/.exec(Buffer.concat(chunks).toString('latin1', 0, 40))?.[1])

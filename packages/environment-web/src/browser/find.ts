@@ -1,4 +1,4 @@
-/** Where a browser of Chromium's make is. */
+/** Finds a browser of Chromium's make. */
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,10 @@ const MAC = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
-/** @param named a path or a name on the PATH; else the first that is there. Null where there is none. */
+/**
+ * Returns the path of a browser, or null if there is none.
+ * @param named a path or a name on the PATH; null takes the first browser that is found
+ */
 export function lookForBrowser(named: string | null = null): string | null {
   if (named?.includes('/') || named?.includes('\\')) return isProgram(named) ? named : null
   for (const name of named === null ? BROWSERS : [named])
@@ -29,7 +32,7 @@ export function lookForBrowser(named: string | null = null): string | null {
   return named === null ? (MAC.find((path) => existsSync(path)) ?? null) : null
 }
 
-/** Error: `web.no-browser`. */
+/** @throws RlError `web.no-browser` */
 export function findBrowser(named: string | null): string {
   const found = lookForBrowser(named)
   if (found !== null) return found

@@ -11,22 +11,22 @@ export type Send = (
 ) => Promise<unknown>
 
 export type Input = {
-  /** Does one action, times and ends excepted; points are pixels of the page. */
+  /** Does one action, except waits and ends. Points are pixels of the page. */
   readonly perform: (action: ScreenAction, deadlineMs: number) => Promise<void>
-  /** Lets go of all that is held and takes the pointer off the page, where there was any input. */
+  /** Releases all held keys and buttons. Takes the pointer off the page if there was any input. */
   readonly rest: (deadlineMs: number) => Promise<void>
 }
 
 const BUTTON_BITS: Readonly<Record<Button, number>> = { left: 1, right: 2, middle: 4 }
 const SHIFT_BIT = 8
-/** What it is while shift is held. */
+/** Returns the key as it is with shift. */
 const shifted = (key: PageKey, shift: boolean): PageKey =>
   shift && key.text === key.key && key.location === 0
     ? { ...key, key: withShift(key.key), text: withShift(key.text) }
     : key
 
 const OFF: Point = { x: -1, y: -1 }
-/** Moves of a drag; lists that are sorted by dragging want the middle to be passed. */
+/** Number of moves of a drag. Lists that are sorted by dragging need moves over their middle. */
 const DRAG_MOVES = 5
 const NOTCH_PIXELS = 100
 
@@ -60,7 +60,7 @@ export function createInput(send: Send): Input {
     await mouse('mouseReleased', deadlineMs, { button, clickCount })
   }
 
-  /** Sent at once: the browser does what it is told in order. */
+  /** Sent at once: the browser obeys in order. */
   function key(name: string, down: boolean, deadlineMs: number): Promise<unknown> {
     const one = pageKeyOf(name)
     if (!one) throw new RlError(`there is no key '${name}'`, { code: 'screen.action' })
@@ -81,7 +81,7 @@ export function createInput(send: Send): Input {
     )
   }
 
-  /** Keys that are held down in order and let go in the opposite one; shift where a character wants it. */
+  /** Presses keys in order and releases them in the opposite order. Adds shift if a character needs it. */
   function stroke(keys: readonly string[], deadlineMs: number): Promise<unknown>[] {
     const isHeld =
       (modifiers() & SHIFT_BIT) !== 0 || keys.some((name) => pageKeyOf(name)?.modifier === SHIFT_BIT)
@@ -146,7 +146,7 @@ export function createInput(send: Send): Input {
     async rest(deadlineMs) {
       for (const name of [...held.keys()]) await key(name, false, deadlineMs)
       for (const button of [...buttons]) await release(button, 1, deadlineMs)
-      // Where only keys were used the pointer is off the page, and moving it takes a frame of the screen.
+      // If only keys were used, the pointer is off the page already. A move would take a frame of the screen.
       if (at !== OFF) await move(OFF, deadlineMs)
     },
   }

@@ -1,16 +1,16 @@
-/** Keys by the names that pyautogui has for them, as pages know them: those of a keyboard of the United States. */
+/** Keys by pyautogui's names, as pages know them: the keys of a keyboard of the United States. */
 import { isKey, keyName, withShift } from '@rlanything/environment-desktop/screen'
 
 export type PageKey = {
   readonly key: string
   readonly code: string
-  /** Of Windows, as `KeyboardEvent.keyCode` gives it; 0 for a character that no key bears. */
+  /** Windows code, as `KeyboardEvent.keyCode` gives it. It is 0 for a character without a key. */
   readonly keyCode: number
-  /** What it writes. */
+  /** Text that the key writes. */
   readonly text: string
   /** Its bit while it is held: alt 1, ctrl 2, meta 4, shift 8. */
   readonly modifier: number
-  /** As `KeyboardEvent.location`: 1 left, 2 right, 3 keys for numbers. */
+  /** As `KeyboardEvent.location`: 1 left, 2 right, 3 number pad. */
   readonly location: number
   /** Whether shift has to be held for this character. */
   readonly shifted: boolean
@@ -47,7 +47,7 @@ const DELETE = plain('Delete', 46)
 const PAGE_UP = plain('PageUp', 33)
 const PAGE_DOWN = plain('PageDown', 34)
 const PRINT = plain('PrintScreen', 44)
-/** Of the block of numbers. */
+/** A key of the number pad. */
 const pad = (text: string, keyCode: number, name: string) =>
   plain(text, keyCode, { text, code: `Numpad${name}`, location: 3 })
 const counted = (count: number, make: (i: number) => readonly [string, PageKey]) =>
@@ -109,7 +109,7 @@ const NAMED: Readonly<Record<string, PageKey>> = {
   ...counted(24, (i) => [`f${i + 1}`, plain(`F${i + 1}`, 112 + i)]),
 }
 
-/** The key that bears a character without shift, by its name and number. */
+/** The key of a character without shift, by its name and number. */
 const MARKS: Readonly<Record<string, readonly [number, string]>> = {
   ...{ ';': [186, 'Semicolon'], '=': [187, 'Equal'], ',': [188, 'Comma'], '-': [189, 'Minus'] },
   ...{ '.': [190, 'Period'], '/': [191, 'Slash'], '`': [192, 'Backquote'], '[': [219, 'BracketLeft'] },
@@ -137,7 +137,10 @@ export function pageKeyOf(name: string): PageKey | null {
 
 const MODIFIERS = /^(ctrl|control|shift|alt|meta)\+(?=.)/isu
 
-/** The keys of `ctrl+shift+z`, `Enter` or `+`, the first ones held; null where there is no such key. */
+/**
+ * Returns the keys of `ctrl+shift+z`, `Enter` or `+`, the held ones first. Returns null if there is no such
+ * key.
+ */
 export function chordOf(text: string): readonly string[] | null {
   const held: string[] = []
   let rest = text
@@ -145,7 +148,7 @@ export function chordOf(text: string): readonly string[] | null {
     held.push(keyName(found[1]))
     rest = rest.slice(found[0].length)
   }
-  // `ctrl+C` is what people call the key C.
+  // In `ctrl+C` people mean the key C.
   const isShortcut = held.length > 0 && !held.includes('shift')
   const key = keyName(isShortcut && /^[A-Z]$/.test(rest) ? rest.toLowerCase() : rest)
   return isKey(key) || pageKeyOf(key) ? [...held, key] : null

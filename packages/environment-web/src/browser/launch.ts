@@ -1,4 +1,7 @@
-/** Starts a browser: in bubblewrap with namespaces of its own and no network where that works, else by itself. */
+/**
+ * Starts a browser: in bubblewrap with its own namespaces and no network, if bubblewrap works, else by
+ * itself.
+ */
 
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, mkdtempSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
@@ -8,7 +11,7 @@ import type { Readable, Writable } from 'node:stream'
 import { isProgram, programFolders } from 'rlanything/kit'
 import { type Connection, connect, type ProtocolEvent } from './cdp.ts'
 
-/** Data of one process, so that a page that takes memory without end crashes and not the machine. */
+/** Most data of one process. A page that takes memory without end then crashes alone, and not the machine. */
 const MEMORY_KB = 2 * 1024 * 1024
 /** JavaScript's heap of one page. */
 const HEAP_MB = 512
@@ -24,11 +27,11 @@ export type Browser = {
 export type Fence = {
   /** bubblewrap, or null: then the browser runs by itself. */
   readonly bwrap: string | null
-  /** What it is, for people. */
+  /** Description for people. */
   readonly detail: string
 }
 
-/** How browsers are started on this machine. */
+/** Returns how browsers are started on this machine. */
 export function findFence(): Fence {
   const bwrap = programFolders()
     .map((folder) => join(folder, 'bwrap'))
@@ -64,7 +67,7 @@ const FLAGS = [
   '--force-color-profile=srgb',
   '--force-device-scale-factor=1',
   '--hide-scrollbars',
-  // What scrolls is there at once, not after so many of the screen's frames.
+  // Scrolling takes effect at once, not after some frames of the screen.
   '--disable-smooth-scrolling',
   '--mute-audio',
   '--no-first-run',
@@ -74,16 +77,16 @@ const FLAGS = [
   '--window-size=500,500',
   `--js-flags=--max-old-space-size=${HEAP_MB}`,
   '--host-resolver-rules=MAP * ~NOTFOUND',
-  // What does not ask for a file as pages do (sockets, calls between browsers) finds nobody either.
+  // Connections other than page requests (sockets, calls between browsers) find nobody either.
   '--proxy-server=http://127.0.0.1:9',
   '--proxy-bypass-list=<-loopback>',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
 ]
 
-/** Resolves when the process runs; whether it answers is found out by the first call. */
+/** Starts the browser. Resolves when the process runs. The first call finds out whether it answers. */
 export function launch(program: string, { bwrap }: Fence, onEvent: (event: ProtocolEvent) => void): Browser {
   const profile = bwrap === null ? mkdtempSync(join(tmpdir(), 'rl-web-')) : '/tmp/profile'
-  // Its own sandbox needs what ours does not give, and is refused to root.
+  // Chromium's own sandbox needs rights that our sandbox does not give, and is refused to root.
   const unsandboxed = bwrap !== null || process.getuid?.() === 0 ? ['--no-sandbox'] : []
   const flags = [...FLAGS, ...unsandboxed, `--user-data-dir=${profile}`]
   const words = bwrap === null ? [program, ...flags] : [bwrap, ...fenceArguments(program), program, ...flags]
@@ -119,7 +122,7 @@ export function launch(program: string, { bwrap }: Fence, onEvent: (event: Proto
     child.on('error', (error) => over(error.message))
     child.on('exit', (status, signal) => over(`it ended with ${signal ?? status}`))
   })
-  // bwrap dies with its parent and takes all in its namespace along; a browser by itself ends when its pipe closes.
+  // bwrap dies with its parent and ends all in its namespace. A browser by itself ends when its pipe closes.
   const kill = () => {
     try {
       if (child.pid !== undefined && open)

@@ -1,25 +1,28 @@
 /**
- * Files and frames of a page that are on their way. The page's process tells of each when it begins, before it answers what it is asked
- * next, so that at an answer all are known that began before.
+ * Files and frames of a page that are still loading. The page's process reports each when it begins, before
+ * its next answer. So at an answer all earlier loads are known.
  */
 import type { ProtocolEvent } from './cdp.ts'
 
-/** What does not come within so long, of real time, is waited for no more. */
+/** Longest wait for a load, in real time. */
 const GIVE_UP_MS = 3_000
 
-/** What nobody reads to its end is over when it has been sent. */
+/** A response that nobody reads to its end counts as over this long after it was sent. */
 const OVER_MS = 200
 
-/** Requests that the page's process makes; those for a frame or a worker are the browser's, and are known by their frame or worker. */
+/**
+ * Requests of the page's own process. Requests for a frame or a worker are the browser's, and have another
+ * form of id.
+ */
 const OWN_REQUEST = /^\d+\.\d+$/
 
 export type Loads = {
   readonly onEvent: (event: ProtocolEvent) => void
-  /** From here on it counts whether something came. */
+  /** Starts a new count of arrivals. */
   readonly begin: () => void
-  /** Resolves when all that is on its way has come; whether something came since it was last asked. */
+  /** Resolves when nothing is loading any more. Tells whether something came since the last call. */
   readonly settled: () => Promise<boolean>
-  /** Resolves when a request of the page's process is over, or is no such one. */
+  /** Resolves when a request is over, or if it is not one of the page's process. */
   readonly over: (requestId: string) => Promise<void>
   /** Another page is loaded. */
   readonly forget: () => void

@@ -1,4 +1,7 @@
-/** One page of a browser: opened with scripts that run before its own, called by one function, and closed to all that would leave it. */
+/**
+ * One page of a browser. It is opened with scripts that run before its own, is called by one function, and
+ * can never leave its address.
+ */
 
 import type { ScreenAction, ScreenSize } from '@rlanything/environment-desktop/screen'
 import { RlError } from 'rlanything/kit'
@@ -11,16 +14,18 @@ import { createLoads } from './loads.ts'
 /** A file that a page may load. */
 export type Served = { readonly body: Buffer | string; readonly mediaType: string }
 
-/** The files of a page by their path, e.g. `/html/a.html`; null: there is none. */
+/** Returns a file of a page by its path, e.g. `/html/a.html`. Resolves to null if there is none. */
 export type Serve = (path: string) => Promise<Served | null>
 
-/** All pages are of this origin; nothing answers there but `Serve`. */
+/** Origin of all pages. Only `Serve` answers there. */
 const ORIGIN = 'http://page.test'
 
 const OPEN_MS = 20_000
-/** Bytes of files that a page gets from one load to the next: of a flood of requests each answer would wait here. */
+/**
+ * Most bytes of files that a page gets between two loads. In a flood of requests each answer would wait here.
+ */
 const MOST_SERVED = 32 * 1024 * 1024
-/** What a page does with an answer comes before the next answer, unless the page stands still for it. */
+/** A page uses an answer before the next one comes, unless the page stands still for it. */
 const MOST_TURNS_MS = 500
 /** Characters that are typed at a time. */
 const MOST_WRITTEN = 4_000
@@ -29,29 +34,32 @@ const MOST_TOLD = 500
 const VIEWPORT: ScreenSize = { width: 500, height: 500 }
 
 export type Page = {
-  /** Loads an address of the origin and waits for all that it loads. Errors: `web.page` and those of `Connection.send`. */
+  /**
+   * Loads an address of the origin and waits for all that it loads.
+   * @throws RlError `web.page`, or an error of `Connection.send`
+   */
   readonly load: (path: string, deadlineMs: number) => Promise<void>
   /** Calls `__rl.play` in the page. */
   readonly play: (request: Json, deadlineMs: number) => Promise<unknown>
   /** Calls another function of `__rl`. */
   readonly call: (name: string, argument: unknown, deadlineMs: number) => Promise<unknown>
-  /** Mouse and keyboard as a person uses them; waiting and ending are the caller's. */
+  /** Does mouse and keyboard input as a person does. Waits and ends are the caller's. */
   readonly input: (action: ScreenAction, deadlineMs: number) => Promise<void>
   /** Mouse and keyboard are let go of, the pointer leaves the page. */
   readonly rest: (deadlineMs: number) => Promise<void>
-  /** A PNG of the upper left part of the page, of so many of the page's pixels. */
+  /** Resolves to a PNG of the upper left part of the page. The size counts the page's pixels. */
   readonly picture: (part: ScreenSize, deadlineMs: number) => Promise<Buffer>
   readonly onEvent: (event: ProtocolEvent) => void
   readonly sessionId: string
-  /** Whether a session is the page's or one of its workers'. */
+  /** Whether a session belongs to the page or one of its workers. */
   readonly owns: (session: string) => boolean
   readonly targetId: string
   readonly close: () => Promise<void>
 }
 
 /**
- * Trusted Types: the browser asks a policy of the page's own scripts about each text that becomes markup or a program. Programs from
- * `data:` addresses would not be asked about.
+ * Trusted Types: the browser asks a policy of the page's own scripts about each text that becomes markup or a
+ * program. It would not ask about programs from `data:` addresses.
  */
 const POLICY =
   "require-trusted-types-for 'script'; script-src http: blob: 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval'; worker-src http: blob: data:"
@@ -68,7 +76,7 @@ export async function openPage(
     /** Run in each worker before its own script. */
     readonly workerScript?: string
     readonly serve: Serve
-    /** Pixels of a picture for one of the page. */
+    /** Pixels of a picture for one pixel of the page. */
     readonly scale: number
   },
 ): Promise<Page> {
@@ -87,11 +95,11 @@ export async function openPage(
   let mainFrame = ''
   let left: string | null = null
   let loaded: (() => void) | null = null
-  /** Loads of the main frame that we asked for; any other takes the page away from its task. */
+  /** Number of expected loads of the main frame. Any other load takes the page away from its task. */
   let expected = 0
   let served = 0
   const loads = createLoads()
-  /** Requests are answered in their order, so that what is asked for at once comes in that order as well. */
+  /** Requests are answered in their order, so files that are asked for at once also come in that order. */
   let answered: Promise<void> = Promise.resolve()
   /** Sessions of the page's workers. */
   const workers = new Set<string>()
@@ -109,7 +117,7 @@ export async function openPage(
     else if (method === 'Inspector.detached') leave('it closed itself')
     else if (method === 'Page.loadEventFired') loaded?.()
     else if (method === 'Page.frameRequestedNavigation') {
-      // Told before the call that led to it is answered.
+      // Reported before the answer to the call that led to it.
       if (params.frameId === mainFrame && !String(params.url).startsWith('javascript:'))
         leave(`it went to ${String(params.url).slice(0, 100)}`)
     } else if (method === 'Page.frameNavigated') {
@@ -139,7 +147,7 @@ export async function openPage(
     loaded?.()
   }
 
-  /** Everything that is loaded comes from here: there is no network. */
+  /** Answers a request. Everything that is loaded comes from here: there is no network. */
   async function answer({ requestId, networkId, request }: Json): Promise<void> {
     const { url, method } = request as { url: string; method: string }
     const isOurs = url.startsWith(`${ORIGIN}/`) && method === 'GET' && served < MOST_SERVED
@@ -167,7 +175,7 @@ export async function openPage(
     await quietly(send('Runtime.evaluate', { expression, awaitPromise: true }, MOST_TURNS_MS))
   }
 
-  /** Rejects where an address cannot be decoded. */
+  /** Rejects if an address cannot be decoded. */
   async function fileAt(url: string): Promise<Served | null> {
     return serve(decodeURIComponent(new URL(url).pathname))
   }
@@ -202,7 +210,7 @@ export async function openPage(
     }
   }
 
-  /** Calls a function, and does for the page meanwhile what only the browser can do. */
+  /** Calls a function. Meanwhile does for the page what only the browser can do. */
   async function call(name: string, argument: unknown, deadlineMs: number): Promise<unknown> {
     const until = performance.now() + deadlineMs
     const left = () => Math.max(1, until - performance.now())
@@ -272,7 +280,7 @@ export async function openPage(
         loaded = resolve
       })
       try {
-        // All pages have one origin: what an episode before has stored would be this one's.
+        // All pages have one origin. Stored data of an earlier episode would reach this one.
         await send('Storage.clearDataForOrigin', { origin: ORIGIN, storageTypes: 'all' }, deadlineMs)
         const { errorText } = await send(
           'Page.navigate',
@@ -306,7 +314,7 @@ const AUTO_ATTACH: Json = {
   filter: [{ type: 'worker' }, { exclude: true }],
 }
 
-/** What a page asks for: keys that are typed or pressed, or that what it loads has come. */
+/** Requests of a page: keys to type or press, or to wait for its loads. */
 type Asks = { readonly write?: string; readonly press?: string; readonly loads?: boolean }
 
 const asksSchema = z.object({
@@ -322,10 +330,10 @@ const asksOf = (told: unknown): Asks | null => asksSchema.safeParse(told).data?.
 const pageError = (why: string) =>
   new RlError(`the page failed: ${why}`, {
     code: 'web.page',
-    hint: 'the task is set aside when this goes on',
+    hint: 'if this goes on, the task is set aside',
   })
 
-/** What may fail because the page is gone already. */
+/** Ignores a failure that may come because the page is gone already. */
 async function quietly(done: Promise<unknown>): Promise<void> {
   await done.catch(() => {})
 }

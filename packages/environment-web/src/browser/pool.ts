@@ -1,24 +1,27 @@
 /**
- * A few pages of one browser for any number of episodes. What an episode needs of a page comes back by playing its actions again, so
- * a page is lent for one job, and goes by preference to the episode that stands on it, else to one of the same address. A page that
- * does not answer takes the whole browser with it: the others' jobs are done again in the next one.
+ * A few pages of one browser for any number of episodes. An episode's page can be restored by playing its
+ * actions again. So a page is lent for one job. It goes first to the episode that it shows, then to one of
+ * the same address. If a page does not answer, the whole browser is ended, and the jobs of its other pages
+ * are repeated in the next browser.
  */
 import { RlError } from 'rlanything/kit'
 import type { ProtocolEvent } from './cdp.ts'
 import { type Browser, type Fence, findFence, launch } from './launch.ts'
 import { openPage, type Page, type Serve } from './page.ts'
 
-/** Jobs after which a page is made anew: memory of what it has shown is never given back whole. */
+/**
+ * Number of jobs after which a page is replaced. It never gives back all the memory of its earlier content.
+ */
 const JOBS_PER_PAGE = 4_000
-/** Jobs of a preferred kind that may go before an older one. */
+/** Most jobs of a preferred kind that may go before an older one. */
 const MOST_PASSED = 400
 const ATTEMPTS = 3
 
 export type Slot = {
   readonly page: Page
-  /** The address that is loaded; null after opening. */
+  /** The loaded address. Null after opening. */
   path: string | null
-  /** What stands on it: the last episode's state. */
+  /** State that the page shows: the last episode's. */
   holder: object | null
 }
 
@@ -43,7 +46,7 @@ export type PoolOptions = {
   /** Run in each worker of a page before its own script. */
   readonly workerScript?: string
   readonly serve: Serve
-  /** Pixels of a picture for one of a page. */
+  /** Pixels of a picture for one pixel of a page. */
   readonly scale: number
 }
 
@@ -116,7 +119,8 @@ export function createPool({ program, pages, scripts, workerScript, serve, scale
         place.slot = null
         if (code === 'web.late' || code === 'web.protocol') await used?.end()
         else if (code !== 'web.gone') await broken?.page.close()
-        // What a page before has left behind, such as its way to elsewhere, may have spoilt this one: a fresh page tells.
+        // Leftovers of an earlier page, such as a pending navigation, may have spoilt this one. A fresh page
+        // will show it.
         const isSpoilt = code === 'web.page' && place.jobs > 1
         if ((code !== 'web.gone' && !isSpoilt) || tried >= ATTEMPTS || closed) throw error
       }
@@ -135,7 +139,9 @@ export function createPool({ program, pages, scripts, workerScript, serve, scale
     }
   }
 
-  /** The queue's first job of the state that stands on the page, of its address, or the first of all. */
+  /**
+   * Returns the queue's first job for the shown state, else the first for its address, else the first of all.
+   */
   function bestFor({ slot }: Place): number {
     if (!slot || queue[0].passed >= MOST_PASSED) return 0
     const held = queue.findIndex(({ wish }) => wish.holder !== null && wish.holder === slot.holder)
@@ -160,7 +166,7 @@ export function createPool({ program, pages, scripts, workerScript, serve, scale
     },
   }
 
-  /** A free page on which the wished state stands is asked first, then one of its address. */
+  /** Prefers a free page that shows the wished state, then one of its address. */
   function preferPlace({ holder, path }: Wish): void {
     const rank = ({ slot }: Place) =>
       holder !== null && slot?.holder === holder ? 0 : slot?.path === path ? 1 : 2

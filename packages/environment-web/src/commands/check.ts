@@ -18,12 +18,12 @@ export type CheckValues = {
 const AT_ONCE = 2
 const COUNTS = { train: 1, 'in-domain': 1, ood: 1 }
 
-/** Plays all pages; 1 where one differs between two browsers, or there is none. */
+/** Plays all pages. Resolves to 1 if one differs between two browsers, or there is no page. */
 export async function check({ data, again, browser, json, page, ...values }: CheckValues): Promise<number> {
   const seeds = wholeNumber('--seeds', values.seeds, 1)
   const open = (loading: Loading): WebEnvironment =>
     webEnvironment({ site: siteOf(data, loading), browser: browser ?? null, pages: again ? 1 : AT_ONCE })
-  // Against pages that are always loaded, so that what an episode leaves behind is a difference.
+  // The other pages are always loaded, so a leftover of an episode is a difference.
   const pair = [open(again ? 'again' : 'table'), open('fresh')] as const
   try {
     const groups = await pair[0].samples(seeds)
@@ -69,7 +69,7 @@ function tell(result: PageResult, json: boolean): void {
   process.stdout.write(`${page.padEnd(28)} ${told}${problem === null ? '' : `; ${problem.slice(0, 200)}`}\n`)
 }
 
-/** What a function gives for each, so many at a time. */
+/** Resolves to the results of a function for each item, with this number of calls at a time. */
 async function inTurn<T, R>(
   items: readonly T[],
   atOnce: number,

@@ -68,7 +68,7 @@
     const told = core.getUtterance()
     goal = typeof told === 'string' ? told : told.utterance
     fields = told?.fields ?? {}
-    const name = decodeURIComponent(location.pathname.split('/').pop()).replace(/\.html$/, '')
+    const name = decodeURIComponent(location.pathname.split('/').at(-1) ?? '').replace(/\.html$/, '')
     for (const key of Object.keys(memory)) delete memory[key]
     oracle = oracles.find(({ fits }) => fits(name))?.next ?? null
     return goal

@@ -1,7 +1,8 @@
 /**
- * Pages that can be started again without being loaded anew: random play and the oracle on a page that had episodes before gave what they
- * give on a fresh one, in every step of every seed tried (`rl web check --again` makes this list; left out of it are pages that left something behind in longer
- * play). All others are loaded for each episode.
+ * Pages that can be started again without being loaded anew. Random play and the oracle gave the same on such
+ * a page, after other episodes, as on a fresh one. This held in every step of every tried seed. `rl web check
+ * --again` makes this list. Pages that left something behind in longer play are not in it. All other pages
+ * are loaded for each episode.
  */
 export const AGAIN: ReadonlySet<string> = new Set(
   `ascending-numbers bisect-angle button-delay buy-ticket choose-list circle-center click-button

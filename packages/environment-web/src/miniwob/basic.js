@@ -8,11 +8,17 @@
   /** Whether a click comes to it as the page stands: what has opened over it is closed first. */
   const reached = (element) => shown(element) && window.__rl.isReachable(element)
   const quoted = (goal) => [...goal.matchAll(/"([^"]*)"/g)].map((match) => match[1])
+  /** Throws if the text does not match, as the oracle was made for another form of the page. */
+  const match = (pattern, text) => {
+    const found = pattern.exec(text)
+    if (!found) throw new Error(`${pattern} does not match`)
+    return found
+  }
   const click = (element) => element && ['click', element]
   const buttonNamed = (name) => $$('#area button').find((button) => text(button) === name && shown(button))
   const submit = () => click($1('#subbtn') ?? $1('#submit') ?? $$('#area button').findLast(shown))
   Object.defineProperty(window.__rl, 'help', {
-    value: { $$, $1, text, shown, reached, quoted, click, buttonNamed, submit },
+    value: { $$, $1, text, shown, reached, quoted, match, click, buttonNamed, submit },
   })
 
   solve(/^(click-button|unicode-test|click-test.*)$/, ({ goal }) => {
@@ -28,7 +34,7 @@
 
   solve(/^button-delay$/, ({ goal }) => {
     if (window.buttonsPushed.length === 0) return click($1('#subbtn'))
-    const seconds = Number(/wait (\d+)/.exec(goal)[1])
+    const seconds = Number(match(/wait (\d+)/, goal)[1])
     return Date.now() - window.currentTime < seconds * 1000 ? ['wait'] : click($1('#subbtn2'))
   })
 
@@ -50,7 +56,7 @@
   )
 
   solve(/^(click-checkboxes.*|click-option)$/, ({ goal }) => {
-    const listed = /Select (?:words similar to )?(.*) and click Submit/.exec(goal)[1].split(', ')
+    const listed = match(/Select (?:words similar to )?(.*) and click Submit/, goal)[1].split(', ')
     const alike = (name, wanted) =>
       name === wanted ||
       (window.SYNONYMS ?? []).some((group) => group.includes(name) && group.includes(wanted))
@@ -95,7 +101,7 @@
 
   solve(/^(click-scroll-list|choose-list)$/, ({ goal }) => {
     const list = $1('#options')
-    const wanted = /^Select (.*?) from the/.exec(goal)[1].split(', ')
+    const wanted = match(/^Select (.*?) from the/, goal)[1].split(', ')
     const names = list.multiple ? wanted : [wanted.join(', ')]
     const wrong = [...list.options].find(
       (option) => option.selected !== names.includes(text(option)) && (list.multiple || !option.selected),
@@ -108,7 +114,7 @@
     return click($$('#area input')[at - 1])
   })
 
-  solve(/^grid-coordinate$/, ({ goal }) => click(document.getElementById(/\(.*\)/.exec(goal)[0])))
+  solve(/^grid-coordinate$/, ({ goal }) => click(document.getElementById(match(/\(.*\)/, goal)[0])))
 
   solve(/^odd-or-even$/, () => {
     for (const row of $$('#area .row')) {
@@ -132,11 +138,11 @@
   /** What is drawn is seen by its lines. */
   let lines = 0
   const canvas = CanvasRenderingContext2D.prototype
-  for (const [name, count] of [
+  for (const [name, count] of /** @type {const} */ ([
     ['beginPath', () => 0],
     ['lineTo', () => lines + 1],
-  ]) {
-    const draw = canvas[name]
+  ])) {
+    const draw = /** @type {Function} */ (canvas[name])
     canvas[name] = function (...args) {
       lines = count()
       return draw.apply(this, args)

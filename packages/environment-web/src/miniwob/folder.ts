@@ -12,7 +12,7 @@ export type PageFolder = {
   readonly serve: Serve
 }
 
-/** By what a file's name ends with, in small letters; all texts are in UTF-8, which not all pages say. */
+/** Media types by a file's ending, in lower case. All texts are in UTF-8, which not all pages say. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ...each('text/html; charset=utf-8', 'html htm'),
   ...each('application/xhtml+xml; charset=utf-8', 'xhtml xht'),
@@ -53,7 +53,10 @@ function each(mediaType: string, endings: string): Record<string, string> {
 
 const MOST_BYTES = 8 * 1024 * 1024
 const MOST_PATH = 1_000
-/** Whatever is called `.html` is a page; what ends otherwise is one if it has the common form, and may else be shown in a frame. */
+/**
+ * A file called `.html` is a page. Any other is a page if it has the common form. Else it may only be shown
+ * in a frame.
+ */
 const COMMON_FORM = /core\.js/
 function isPage(file: string): boolean {
   const name = basename(file)
@@ -69,7 +72,10 @@ export function addressOf(page: string): string {
   return `/miniwob/${encodeURIComponent(file)}`
 }
 
-/** The folder itself, or where it stands in a checkout or in the Python package. Errors: `web.no-data`. */
+/**
+ * Opens the folder itself, or its usual place in a checkout or in the Python package.
+ * @throws RlError `web.no-data`
+ */
 export function openFolder(folder: string): PageFolder {
   const root = ['.', 'html', 'miniwob/html']
     .map((path) => resolve(folder, path))

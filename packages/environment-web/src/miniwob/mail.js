@@ -1,7 +1,7 @@
 /** Oracles of mailboxes and of posts. */
 ;(() => {
   const { solve, help } = window.__rl
-  const { $$, $1, text, shown, click } = help
+  const { $$, $1, text, shown, match, click } = help
 
   /** What is asked: what to do, with whose mail, and which text or to whom. */
   function asked(goal, fields) {
@@ -59,17 +59,24 @@
     return click(thread)
   })
 
+  /** The class of an action's button. */
+  function classOf(action) {
+    const found = Object.entries(window.ACTIONS).find(([, name]) => name === action)
+    if (!found) throw new Error(`there is no action ${action}`)
+    return found[0]
+  }
+
   solve(/^social-media$/, ({ goal }) => {
-    const [, user, action] = /For the user (\S+), click on the "(.*)" button/.exec(goal)
+    const [, user, action] = match(/For the user (\S+), click on the "(.*)" button/, goal)
     const post = $$('.media').find((one) => text(one.querySelector('.username')) === user)
-    const key = Object.entries(window.ACTIONS).find(([, name]) => name === action)[0]
+    const key = classOf(action)
     const target = post.querySelector(`.${key}`)
     return click(shown(target) ? target : post.querySelector('.more'))
   })
 
   solve(/^social-media-(some|all)$/, ({ goal }) => {
-    const [, action, amount, user] = /Click the "(.*)" button on (all|\d+) posts? by (\S+)/.exec(goal)
-    const key = Object.entries(window.ACTIONS).find(([, name]) => name === action)[0]
+    const [, action, amount, user] = match(/Click the "(.*)" button on (all|\d+) posts? by (\S+)/, goal)
+    const key = classOf(action)
     const own = $$('.media')
       .filter((one) => text(one.querySelector('.username')) === user)
       .slice(0, amount === 'all' ? undefined : Number(amount))

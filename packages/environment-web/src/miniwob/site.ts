@@ -9,7 +9,7 @@ import { AGAIN } from './again.ts'
 import { addressOf, openFolder } from './folder.ts'
 
 const recipeSchema = z.strictObject({
-  // A name within its folder: whatever a file may be called.
+  // A name within its folder, in any form of file names.
   page: z
     .string()
     .min(1)
@@ -32,7 +32,7 @@ export type FolderOptions = {
 export type Loading = 'table' | 'fresh' | 'again'
 
 const ORACLES = ['adapter', 'basic', 'widgets', 'texts', 'mail', 'shapes']
-/** Of every page with the common form. */
+/** Size of every page with the common form. */
 const SCREEN = { width: 160, height: 210 }
 const OOD_SHARE = 0.2
 const SEEDS_TRIED = 12
@@ -90,11 +90,11 @@ export function folderSite({ folder, seed, counts, loading = 'table' }: FolderOp
   }
 }
 
-/** Error: `web.recipe`. */
+/** @throws RlError `web.recipe` */
 function read(recipe: Task['recipe']): Recipe {
   const parsed = recipeSchema.safeParse(recipe)
   if (parsed.success) return parsed.data
-  throw new RlError(`a task's recipe is none of a folder's pages: ${parsed.error.issues[0].message}`, {
+  throw new RlError(`this is no recipe of a folder's page: ${parsed.error.issues[0].message}`, {
     code: 'web.recipe',
   })
 }

@@ -1,7 +1,7 @@
 /** Oracles of pages on which something is read and typed. */
 ;(() => {
   const { solve, help } = window.__rl
-  const { $$, $1, text, shown, quoted, click, submit } = help
+  const { $$, $1, text, shown, quoted, match, click, submit } = help
 
   /** Types what is not there yet, then submits. */
   const fill = (...pairs) => {
@@ -24,16 +24,16 @@
     return fill([$1('#username'), quoted(goal)[0]], [$1('#password'), quoted(goal)[1]])
   })
   solve(/^enter-date$/, ({ goal }) => {
-    const [month, day, year] = /\d+\/\d+\/\d+/.exec(goal)[0].split('/')
+    const [month, day, year] = match(/\d+\/\d+\/\d+/, goal)[0].split('/')
     return fill([$1('#tt'), `${year}-${month}-${day}`])
   })
   solve(/^enter-time$/, ({ goal }) => {
-    const [, hour, minute, half] = /(\d+):(\d+) ?([AP])M/.exec(goal)
+    const [, hour, minute, half] = match(/(\d+):(\d+) ?([AP])M/, goal)
     const full = (Number(hour) % 12) + (half === 'P' ? 12 : 0)
     return fill([$1('#tt'), `${String(full).padStart(2, '0')}:${minute}`])
   })
   solve(/^find-word$/, ({ goal }) => {
-    const at = Number(/(\d+)(?:st|nd|rd|th)/.exec(goal)[1])
+    const at = Number(match(/(\d+)(?:st|nd|rd|th)/, goal)[1])
     return fill([
       $1('#answer-input'),
       text($1('#area p'))
@@ -72,7 +72,7 @@
     return fill([$1('#math-answer'), String(x)])
   })
   solve(/^simple-arithmetic$/, () => {
-    const [, a, sign, b] = /(-?\d+) ?([-+*x×]) ?(-?\d+)/.exec(text($1('#math-problem')))
+    const [, a, sign, b] = match(/(-?\d+) ?([-+*x×]) ?(-?\d+)/, text($1('#math-problem')))
     const [x, y] = [Number(a), Number(b)]
     return fill([$1('#math-answer'), String(sign === '+' ? x + y : sign === '-' ? x - y : x * y)])
   })
@@ -92,13 +92,14 @@
       : ['highlight', target]
   })
   solve(/^highlight-text-2$/, ({ goal }) => {
-    const target = $$('#randomText p')[Number(/(\d)(?:st|nd|rd)/.exec(goal)[1]) - 1]
+    const target = $$('#randomText p')[Number(match(/(\d)(?:st|nd|rd)/, goal)[1]) - 1]
     return String(getSelection()).replace(/\s/g, '') === target.textContent.replace(/\s/g, '')
       ? submit()
       : ['highlight', target]
   })
   solve(/^multi-(layouts|orderings)$/, ({ goal }) => {
-    const [, genre, director, year] = /Search for (.*?) movies directed by (.*?) from year (\d+)/.exec(goal)
+    const [, genre, director, year] = match(/Search for (.*?) movies directed by (.*?) from year (\d+)/, goal)
+    /** @type {[RegExp, string][]} */
     const values = [
       [/genre/i, genre],
       [/director/i, director],

@@ -1,7 +1,7 @@
 /** Oracles of sliders, dates, lists that are sorted, shapes that are dragged, bookings. */
 ;(() => {
   const { solve, help } = window.__rl
-  const { $$, $1, text, shown, reached, quoted, click, buttonNamed, submit } = help
+  const { $$, $1, text, shown, reached, quoted, match, click, buttonNamed, submit } = help
 
   /** One key towards a value; null where it stands there. */
   function slide(slider, wanted) {
@@ -16,7 +16,7 @@
 
   solve(/^use-slider(-2)?$/, ({ goal }) => {
     const list = /\[(.*)\]/.exec(goal)?.[1].split(',').map(Number)
-    const wanted = list ?? [Number(/Select (-?\d+)/.exec(goal)[1])]
+    const wanted = list ?? [Number(match(/Select (-?\d+)/, goal)[1])]
     for (const [i, slider] of $$('#area .ui-slider').entries()) {
       const next = slide(slider, wanted[i])
       if (next) return next
@@ -26,14 +26,14 @@
 
   solve(/^use-spinner$/, ({ goal }) => {
     const field = $1('#area input')
-    const wanted = /-?\d+/.exec(goal)[0]
+    const wanted = match(/-?\d+/, goal)[0]
     return field.value === wanted ? submit() : ['type', field, wanted]
   })
 
   solve(/^form-sequence$/, ({ goal }) => {
-    const next = slide($1('#slider'), Number(/Select (-?\d+)/.exec(goal)[1]))
+    const next = slide($1('#slider'), Number(match(/Select (-?\d+)/, goal)[1]))
     if (next) return next
-    const at = Number(/the (\d)/.exec(goal)[1])
+    const at = Number(match(/the (\d)/, goal)[1])
     const wrong = $$('#area input[type=checkbox]').find((box, i) => box.checked !== (i + 1 === at))
     return wrong ? click(wrong) : submit()
   })
@@ -69,7 +69,7 @@
   }
 
   solve(/^choose-date.*$/, ({ goal }) => {
-    const [month, day, year] = /\d+\/\d+\/\d+/.exec(goal)[0].split('/')
+    const [month, day, year] = match(/\d+\/\d+\/\d+/, goal)[0].split('/')
     return pick($1('#datepicker'), month, day, year) ?? submit()
   })
 
@@ -84,8 +84,10 @@
   })
 
   solve(/^book-flight.*$/, ({ goal }) => {
-    const [, kind, from, to, date] =
-      /Book the (\w+) one-way flight from: (.*) to: (.*) on (\d+\/\d+\/\d+)/.exec(goal)
+    const [, kind, from, to, date] = match(
+      /Book the (\w+) one-way flight from: (.*) to: (.*) on (\d+\/\d+\/\d+)/,
+      goal,
+    )
     const flights = $$('#results .flight')
     if (flights.length > 0) {
       const worth = (flight) =>
@@ -132,7 +134,7 @@
 
   solve(/^drag-(circle|single-shape)$/, ({ goal }) => {
     const shape = $1('svg circle, svg rect, svg polygon')
-    const way = /(left|right|up|down)/.exec(goal)[1]
+    const way = match(/(left|right|up|down)/, goal)[1]
     const now = window.shapes.gridCoords(shape)
     const start = shape.getBBox()
     const moved = {
@@ -149,7 +151,7 @@
 
   solve(/^drag-items(-grid)?$/, ({ goal }) => {
     const all = items()
-    const [, name, where] = /^Drag (\S+) (.*)$/.exec(goal)
+    const [, name, where] = match(/^Drag (\S+) (.*)$/, goal)
     const from = all.findIndex((one) => text(one) === name)
     const grid = all.length === 9
     const rows = ['top', 'center', 'bottom'].findIndex((one) => new RegExp(`the ${one}`).test(where))
@@ -199,7 +201,7 @@
 
   solve(/^stock-market$/, ({ goal }) => {
     const price = Number.parseFloat(text($1('#stock-price')).replace('$', ''))
-    return price <= Number(/\$([\d.]+)\./.exec(goal)[1]) ? click($1('#buy')) : ['wait']
+    return price <= Number(match(/\$([\d.]+)\./, goal)[1]) ? click($1('#buy')) : ['wait']
   })
 
   /** The way that brings one box nearer to another, by the larger distance. */
@@ -214,7 +216,7 @@
   solve(/^drag-shapes$/, ({ goal }) => {
     const box = $1('#shape-container')
     const tag = { rectangles: 'rect:not(#shape-container)', circles: 'circle', triangles: 'polygon' }[
-      /all (\w+)/.exec(goal)[1]
+      match(/all (\w+)/, goal)[1]
     ]
     const outside = $$(`#area_svg ${tag}`).find((one) => !window.insideContainer(one))
     return outside ? ['drag', outside, wayTo(outside, box)] : submit()
@@ -222,7 +224,7 @@
 
   solve(/^drag-shapes-2$/, ({ goal }) => {
     const [left, right] = $$('#shape-container').sort((a, b) => a.getAttribute('x') - b.getAttribute('x'))
-    const [, kind] = /all (\S+)/.exec(goal)
+    const [, kind] = match(/all (\S+)/, goal)
     const tag = { rectangles: 'rect', circles: 'circle', triangles: 'polygon' }[kind]
     for (const shape of $$('#area_svg rect, #area_svg circle, #area_svg polygon')) {
       if (shape.id === 'shape-container' || /shape-container/.test(shape.id)) continue

@@ -64,6 +64,7 @@
     const shown = random.some(tabs, count)
     const all = random.some(words, Math.min(words.length, count * links))
     const wantedTab = random.pick(shown)
+    /** @type {Map<string, any>} */
     const own = new Map(shown.map((name, i) => [name, all.slice(i * links, (i + 1) * links)]))
     const wanted = random.pick(own.get(wantedTab))
     const heads = new Map(shown.map((name) => [name, page.button(name, () => open(name))]))
@@ -114,6 +115,7 @@
   define('click-menu', 'click', { menus: [2, 5], entries: [2, 4] }, (random, { menus, entries }, page) => {
     const shown = random.some(names, menus)
     const texts = random.some(labels, menus * entries)
+    /** @type {Map<string, any>} */
     const under = new Map(shown.map((name, i) => [name, texts.slice(i * entries, (i + 1) * entries)]))
     const menu = random.pick(shown)
     const wanted = random.pick(under.get(menu))

@@ -3,7 +3,14 @@
   const { define } = window.__own
   const { names, subjects, words } = window.__pools
 
-  /** A mailbox whose list opens messages; `acts` are buttons of an open message. */
+  /**
+   * A mailbox whose list opens messages; `acts` are buttons of an open message.
+   *
+   * @param {Draws} random
+   * @param {number} count
+   * @param {Builder} page
+   * @param {{ acts?: readonly string[], done: Function }} options
+   */
   function mailbox(random, count, page, { acts = [], done }) {
     const senders = random.some(names, count)
     const topics = random.some(subjects, count)

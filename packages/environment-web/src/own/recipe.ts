@@ -20,12 +20,12 @@ const recipeSchema = z.strictObject({ parts: z.array(partSchema).min(1).max(4) }
 /** Most parts of one task. */
 export const MOST_PARTS = 4
 
-/** Error: `web.recipe`. */
+/** @throws RlError `web.recipe` */
 export function partsOf(recipe: Task['recipe']): readonly Part[] {
   const parsed = recipeSchema.safeParse(recipe)
   if (parsed.success) return parsed.data.parts
   const [{ path, message }] = parsed.error.issues
-  throw new RlError(`a task's recipe is none of the web's: ${path.join('.')}: ${message}`, {
+  throw new RlError(`this is no recipe of a web task: ${path.join('.')}: ${message}`, {
     code: 'web.recipe',
   })
 }

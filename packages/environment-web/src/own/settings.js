@@ -100,7 +100,10 @@
     const save = page.button('save', () => page.finish(!wrong()))
     return {
       goal: `change the password from ${old} to ${fresh} and click save .`,
-      oracle: () => (wrong() ? ['type', ...wrong()] : ['click', save]),
+      oracle() {
+        const next = wrong()
+        return next ? ['type', ...next] : ['click', save]
+      },
       texts: [old, fresh].sort(),
     }
   })

@@ -111,7 +111,10 @@
       const book = page.button('book', () => page.finish(!wrong()))
       return {
         goal: `book a flight from ${from} to ${to} on ${day} .`,
-        oracle: () => (wrong() ? ['select', ...wrong()] : ['click', book]),
+        oracle() {
+          const next = wrong()
+          return next ? ['select', ...next] : ['click', book]
+        },
       }
     },
   )

@@ -64,7 +64,7 @@ export function ownSite(options: OwnOptions): Site {
   }
 }
 
-/** The tasks of a split; ids are unique since seeds are. */
+/** Returns the tasks of a split. Ids are unique because seeds are. */
 function generate(
   types: readonly PageType[],
   split: string,
@@ -86,7 +86,7 @@ function generate(
   })
 }
 
-/** Where a draw in [0, 1) falls among shares that sum to 1, counted from 1. */
+/** Returns the share, counted from 1, in which a draw in [0, 1) falls. The shares sum to 1. */
 function lengthOf(shares: readonly number[], draw: number): number {
   let sum = 0
   const at = shares.findIndex((share) => {

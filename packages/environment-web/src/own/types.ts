@@ -16,10 +16,10 @@ const typeSchema = z.object({
   params: z.record(z.string(), z.tuple([z.int(), z.int()])),
 })
 
-/** A type of page; `params` has the least and most value of each parameter. */
+/** A type of page. `params` has the least and most value of each parameter. */
 export type PageType = z.infer<typeof typeSchema>
 
-/** Error: ZodError, for a page that is not ours. */
+/** @throws ZodError for a page that is not ours */
 export async function catalogueOf(asked: Pick<Asked, 'call'>): Promise<readonly PageType[]> {
   return z.array(typeSchema).parse(await asked.call(PATH, 'catalogue', null))
 }

@@ -1,13 +1,18 @@
 /**
- * Harder and easier tasks of our own pages, by four symbolic ways: a parameter moved by one, a part added or left out, other seeds of
- * the same type, and one draw changed. Each is only a proposal: the oracle proves it.
+ * Harder and easier tasks of our own pages, in four symbolic ways:
+ * - one parameter moves by one
+ * - a part is added or left out
+ * - the same type gets other seeds
+ * - one draw changes
+ *
+ * Each is only a proposal: the oracle proves it.
  */
 import type { Direction, Rng, Task } from 'rlanything/environments'
 import type { Variant } from '../site.ts'
 import { MOST_PARTS, type Part, partsOf, variantOf } from './recipe.ts'
 import { isUnseen, type PageType, UNSEEN_FAMILIES } from './types.ts'
 
-/** Draws among which one is changed, and what to. */
+/** Number of first draws among which one is changed, and the new values. */
 const FIRST_DRAWS = 12
 const CHANGED = [0.01, 0.5, 0.99]
 const SEEDS = 6

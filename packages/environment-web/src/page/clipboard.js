@@ -7,7 +7,7 @@
   /** Of the page with all frames that it can read. */
   function board() {
     try {
-      return top.__rl
+      return /** @type {Window} */ (top).__rl
     } catch {
       return rl
     }

@@ -22,13 +22,14 @@
   /** The clock of the page that a frame stands in; null for others' frames, which cannot be read. */
   function outer() {
     try {
-      return globalThis.parent === globalThis ? null : (globalThis.parent?.__rl ?? null)
+      return globalThis.parent === globalThis.window ? null : (globalThis.parent?.__rl ?? null)
     } catch {
       return null
     }
   }
   let now = outer()?.now() ?? START
 
+  /** @type {(when: number, run: Function, every?: number | null) => number} */
   const at = (when, run, every = null) => {
     timers.set(++lastId, { id: lastId, at: when, every, run })
     return lastId
@@ -64,7 +65,9 @@
   Object.defineProperty(Event.prototype, 'timeStamp', { get: elapsed })
   const { DateTimeFormat } = Intl
   const { formatToParts } = DateTimeFormat.prototype
-  const { get: formatOf } = Object.getOwnPropertyDescriptor(DateTimeFormat.prototype, 'format')
+  const { get: formatOf } = /** @type {Required<PropertyDescriptor>} */ (
+    Object.getOwnPropertyDescriptor(DateTimeFormat.prototype, 'format')
+  )
   DateTimeFormat.prototype.formatToParts = function (date = now) {
     return formatToParts.call(this, date)
   }
@@ -87,7 +90,7 @@
     })
   }
   if (globalThis.scheduler)
-    scheduler.postTask = (run, { delay: ms } = {}) =>
+    scheduler.postTask = (run, /** @type {{ delay?: number }} */ { delay: ms } = {}) =>
       new Promise((resolve) => at(now + delay(ms), resolve)).then(run)
 
   /** mulberry32: 32 bits of state, uniform in [0, 1). */
@@ -116,7 +119,9 @@
     return array
   }
   Crypto.prototype.randomUUID = () =>
-    '########-####-4###-8###-############'.replaceAll('#', () => Math.floor(uniform() * 16).toString(16))
+    /** @type {ReturnType<Crypto['randomUUID']>} */ (
+      '########-####-4###-8###-############'.replaceAll('#', () => Math.floor(uniform() * 16).toString(16))
+    )
 
   const rl = {
     START,

@@ -48,6 +48,7 @@
   let elements = new Table()
   let current = null
   let full = false
+  /** @type {readonly string[]} */
   let texts = []
   let keys = []
   let goal = ''
@@ -422,6 +423,7 @@
     for (const type of ['pointerover', 'mouseover', 'mouseenter', 'mousemove']) mouse(element, type, at)
   }
 
+  const blur = (element) => element?.blur?.()
   /** The innermost that can have the focus, as when it is clicked; else nothing has it. */
   function focus(element) {
     for (let one = element; one; one = one.parentElement ?? one.getRootNode().host ?? null) {
@@ -431,8 +433,8 @@
       if (isField(one)) caret(one, 'documentboundary')
       return
     }
-    document.activeElement?.blur?.()
-    element.ownerDocument.activeElement?.blur?.()
+    blur(document.activeElement)
+    blur(element.ownerDocument.activeElement)
   }
   const focused = (root) => {
     const { activeElement } = root
@@ -448,7 +450,10 @@
     if (element.isContentEditable) element.textContent = text
     else {
       const kind = element.tagName === 'TEXTAREA' ? HTMLTextAreaElement : HTMLInputElement
-      Object.getOwnPropertyDescriptor(kind.prototype, 'value').set.call(element, text)
+      const { set } = /** @type {Required<PropertyDescriptor>} */ (
+        Object.getOwnPropertyDescriptor(kind.prototype, 'value')
+      )
+      set.call(element, text)
     }
   }
 
@@ -529,7 +534,7 @@
     highlight(element) {
       const range = document.createRange()
       range.selectNodeContents(element)
-      const selection = getSelection()
+      const selection = /** @type {Selection} */ (getSelection())
       selection.removeAllRanges()
       selection.addRange(range)
       document.dispatchEvent(new Event('selectionchange'))
@@ -606,6 +611,7 @@
   }
 
   /** Does one action; a string says why it could not be done. */
+  /** @param {any[]} action */
   async function act([verb, ref, argument]) {
     let problem
     moved = false
@@ -649,7 +655,7 @@
 
   /** Begins an episode of the page. */
   async function begin({ seed, ...request }) {
-    document.activeElement?.blur?.()
+    blur(document.activeElement)
     getSelection()?.removeAllRanges()
     hovered = null
     clicked = null

@@ -5,6 +5,7 @@
 
   /** Elements by the events that they listen to: what can be clicked is seen from its listeners. */
   const listened = new WeakMap()
+  /** @param {[any, any]} rest */
   EventTarget.prototype.addEventListener = function (type, ...rest) {
     const types = listened.get(this) ?? new Unique()
     listened.set(this, types.add(type))
@@ -14,6 +15,7 @@
   /** Trees that a page has closed to scripts, which people look into all the same. */
   const closed = new WeakMap()
   const { attachShadow } = Element.prototype
+  /** @param {[ShadowRootInit]} options */
   Element.prototype.attachShadow = function (...options) {
     const root = attachShadow.apply(this, options)
     closed.set(this, root)

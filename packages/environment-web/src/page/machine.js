@@ -40,10 +40,11 @@
     }
   }
   const { observe } = PerformanceObserver.prototype
+  /** @param {PerformanceObserverInit} [options] */
   PerformanceObserver.prototype.observe = function ({ entryTypes, type, ...rest } = {}) {
     const types = entryTypes?.filter((one) => MADE.includes(one))
-    if (types?.length > 0) observe.call(this, { entryTypes: types })
-    else if (MADE.includes(type)) observe.call(this, { type, ...rest })
+    if (types && types.length > 0) observe.call(this, { entryTypes: types })
+    else if (type && MADE.includes(type)) observe.call(this, { type, ...rest })
   }
   Object.defineProperty(PerformanceObserver, 'supportedEntryTypes', { get: () => [...MADE] })
   Performance.prototype.toJSON = () => ({ timeOrigin: START })
@@ -81,7 +82,9 @@
     tells(Document, {
       lastModified: `${two(told.getUTCMonth() + 1)}/${two(told.getUTCDate())}/${told.getUTCFullYear()} ${two(told.getUTCHours())}:00:00`,
     })
-    const { get: timeOf } = Object.getOwnPropertyDescriptor(AnimationTimeline.prototype, 'currentTime')
+    const { get: timeOf } = /** @type {Required<PropertyDescriptor>} */ (
+      Object.getOwnPropertyDescriptor(AnimationTimeline.prototype, 'currentTime')
+    )
     Object.defineProperty(AnimationTimeline.prototype, 'currentTime', {
       configurable: true,
       get() {
@@ -92,18 +95,22 @@
 
   /** When memory is given back is nobody's business: what is referred to weakly stays. */
   const held = new WeakMap()
-  globalThis.WeakRef = class {
-    constructor(target) {
-      held.set(this, target)
+  globalThis.WeakRef = /** @type {any} */ (
+    class {
+      constructor(target) {
+        held.set(this, target)
+      }
+      deref() {
+        return held.get(this)
+      }
     }
-    deref() {
-      return held.get(this)
+  )
+  globalThis.FinalizationRegistry = /** @type {any} */ (
+    class {
+      register() {}
+      unregister() {
+        return false
+      }
     }
-  }
-  globalThis.FinalizationRegistry = class {
-    register() {}
-    unregister() {
-      return false
-    }
-  }
+  )
 })()

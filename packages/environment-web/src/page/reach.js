@@ -64,7 +64,16 @@
   }
   const SCROLLS = /auto|scroll/
 
-  /** One direction of what of a box can be seen in another that cuts it off; null: nothing, however far one scrolls. */
+  /**
+   * One direction of what of a box can be seen in another that cuts it off; null: nothing, however far one scrolls.
+   *
+   * @typedef {[from: number, to: number, away?: boolean]} Side
+   * @param {Side} side
+   * @param {Side} around
+   * @param {string} overflow
+   * @param {[before: number, length: number]} scrolled
+   * @returns {Side | null}
+   */
   function cutBy([from, to], [least, most], overflow, [before, length]) {
     if (overflow === 'visible') return [from, to]
     if (SCROLLS.test(overflow)) {
@@ -80,7 +89,9 @@
    * @param first the innermost element around it; by default the element's parent
    */
   function inView(element, box, first = parentOf(element)) {
+    /** @type {Side | null} */
     let left = [box.left, box.right]
+    /** @type {Side | null} */
     let top = [box.top, box.bottom]
     let away = false
     let position = first === element ? 'static' : styleOf(element).position

@@ -12,11 +12,13 @@
   window.close = () => {}
 
   // These go past the page's clock, and further than to its files.
-  window.SharedWorker = class SharedWorker {
-    constructor() {
-      throw new DOMException('shared workers are refused', 'NotSupportedError')
+  window.SharedWorker = /** @type {any} */ (
+    class SharedWorker {
+      constructor() {
+        throw new DOMException('shared workers are refused', 'NotSupportedError')
+      }
     }
-  }
+  )
   for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTransport', 'WebSocketStream'])
     if (name in window)
       window[name] = class {
@@ -33,10 +35,10 @@
   const place = () => ownEntries().indexOf(navigation.currentEntry)
   const { prototype: kind } = navigation.constructor
   kind.entries = ownEntries
-  for (const [name, by] of [
+  for (const [name, by] of /** @type {const} */ ([
     ['canGoBack', -1],
     ['canGoForward', 1],
-  ])
+  ]))
     Object.defineProperty(kind, name, {
       configurable: true,
       get: () => ownEntries()[place() + by] !== undefined,
@@ -65,7 +67,9 @@
 
   /** The browser would see by its own clock whether a cookie is over. */
   let hasCookies = false
-  const cookies = Object.getOwnPropertyDescriptor(Document.prototype, 'cookie')
+  const cookies = /** @type {Required<PropertyDescriptor>} */ (
+    Object.getOwnPropertyDescriptor(Document.prototype, 'cookie')
+  )
   Object.defineProperty(Document.prototype, 'cookie', {
     ...cookies,
     set(text) {
@@ -100,6 +104,7 @@
   }
   let hasBase = false
   const { open } = IDBFactory.prototype
+  /** @param {[string, number?]} args */
   IDBFactory.prototype.open = function (...args) {
     hasBase = true
     return open.apply(this, args)
@@ -122,7 +127,8 @@
       hasCookies = false
       if (!hasBase) return
       hasBase = false
-      for (const { name } of await indexedDB.databases()) indexedDB.deleteDatabase(name)
+      for (const { name } of await indexedDB.databases())
+        indexedDB.deleteDatabase(/** @type {string} */ (name))
     },
   })
 })()

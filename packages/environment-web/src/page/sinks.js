@@ -16,7 +16,8 @@
   /** What of all frames that can be read. */
   function record(kind, text) {
     try {
-      ;(top.__rl?.sink ?? sink)(kind, text)
+      const { __rl } = /** @type {Window} */ (top)
+      ;(__rl?.sink ?? sink)(kind, text)
     } catch {
       sink(kind, text)
     }
@@ -64,6 +65,7 @@
     sink,
     /** Programs and elements that texts have become since the episode began. */
     sinks() {
+      /** @type {[string[], string[]]} */
       const [programs, elements] = [[], []]
       for (const [kind, text] of own)
         if (kind === 'program') programs.push(text)

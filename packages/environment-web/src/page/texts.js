@@ -24,11 +24,11 @@
       ([, month, day, year]) => `${year}-${two(month)}-${two(day)}`,
     )
     const times = [...goal.matchAll(/\b(\d{1,2}):(\d{2})\s*([AP])M\b/gi)].map(
-      ([, hour, minute, half]) => `${two((hour % 12) + (/p/i.test(half) ? 12 : 0))}:${minute}`,
+      ([, hour, minute, half]) => `${two((Number(hour) % 12) + (/p/i.test(half) ? 12 : 0))}:${minute}`,
     )
-    const [, from, to] = /\b(\d+)\s*(?:-|to|and)\s*(\d+)\b/.exec(goal) ?? []
+    const [from, to] = (/\b(\d+)\s*(?:-|to|and)\s*(\d+)\b/.exec(goal) ?? []).slice(1).map(Number)
     const count = to - from >= 0 && to - from <= MOST_RANGE ? to - from + 1 : 0
-    return [...dates, ...times, ...Array.from({ length: count }, (_, i) => String(Number(from) + i))]
+    return [...dates, ...times, ...Array.from({ length: count }, (_, i) => String(from + i))]
   }
 
   /** Quoted spans, words after some prepositions, and numbers of the goal. */
@@ -64,6 +64,7 @@
    */
   rl.textsShown = (hidden = []) => {
     const apart = hidden.map((id) => `:not(#${CSS.escape(id)} *)`).join('')
+    /** @type {(selector: string) => any[]} */
     const all = (selector) =>
       [...document.querySelectorAll(`:is(${selector})${apart}`)]
         .slice(0, MOST_SHOWN)

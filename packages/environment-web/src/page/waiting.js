@@ -59,7 +59,7 @@
   const methodsOf = (kind) =>
     kind
       ? Object.getOwnPropertyNames(kind.prototype).filter(
-          (name) => typeof Object.getOwnPropertyDescriptor(kind.prototype, name).value === 'function',
+          (name) => typeof Object.getOwnPropertyDescriptor(kind.prototype, name)?.value === 'function',
         )
       : []
 
@@ -73,7 +73,8 @@
       ? fetch(input, init)
       : Promise.reject(new TypeError('Failed to fetch'))
   }
-  if (globalThis.Navigator?.prototype.sendBeacon) Navigator.prototype.sendBeacon = () => true
+  if (typeof globalThis.Navigator?.prototype.sendBeacon === 'function')
+    Navigator.prototype.sendBeacon = () => true
   watch(WebAssembly, ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming'], promised)
   for (const name of ['Response', 'Request', 'Blob']) watch(globalThis[name]?.prototype, READS, promised)
   for (const name of ['FontFace', 'FontFaceSet']) watch(globalThis[name]?.prototype, ['load'], promised)
@@ -119,7 +120,7 @@
           toBlob.call(
             this,
             (blob) => {
-              resolve()
+              resolve(null)
               told(blob)
             },
             ...args,
@@ -127,12 +128,14 @@
         ),
       )
     }
-  for (const [name, ends] of [
+  /** @type {Record<string, any>} */
+  const kinds = globalThis
+  for (const [name, ends] of /** @type {const} */ ([
     ['WebSocket', ['close']],
     ['EventSource', ['error']],
-  ])
-    if (globalThis[name])
-      globalThis[name] = new Proxy(globalThis[name], {
+  ]))
+    if (kinds[name])
+      kinds[name] = new Proxy(kinds[name], {
         construct(...made) {
           const socket = Reflect.construct(...made)
           untilOne(socket, ends)
@@ -146,6 +149,7 @@
   const Channel = globalThis.BroadcastChannel
   const { postMessage: broadcast } = Channel.prototype
   const ears = new rl.Table()
+  /** @param {[any]} args */
   Channel.prototype.postMessage = function (...args) {
     broadcast.apply(this, args)
     if (!ears.has(this.name)) return
@@ -237,7 +241,8 @@
       if (animation.playState !== 'running' && !played.has(animation)) continue
       const time = (played.get(animation) ?? 0) + ms
       played.set(animation, time)
-      if (time < animation.effect.getComputedTiming().endTime) {
+      const { endTime } = /** @type {AnimationEffect} */ (animation.effect).getComputedTiming()
+      if (time < Number(endTime)) {
         animation.pause()
         animation.currentTime = time
       } else {

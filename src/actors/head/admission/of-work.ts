@@ -11,7 +11,7 @@ export function lotUnasked(
   { asked }: Situation,
 ): string | null {
   const section = budgetSection(role)
-  const most = section && asked.config ? asked.config[section].maxCalls : null
+  const most = section && asked.config ? asked.config[section].expert.maxCalls : null
   if (section === null || most === null) return `the calls of the ${role} are not counted`
   const next = asked.lots.get(role) ?? 0
   if (lot !== next) return `lot ${next} of the ${role} is next`
@@ -40,7 +40,7 @@ function budgetUnasked(
   { asked: { config, calls, lots } }: Situation,
 ): string | null {
   const section = budgetSection(role)
-  const most = section && config ? config[section].maxCalls : null
+  const most = section && config ? config[section].expert.maxCalls : null
   const isSpent = section !== null && most !== null && (calls.get(section) ?? 0) >= most
   return isSpent && done === `CallsReserved/${role}/${lots.get(role) ?? 0}`
     ? null

@@ -2,7 +2,7 @@
 import { stringify } from 'yaml'
 import { runFolder } from '../../../broker/connection.ts'
 import { policyWorkerOf } from '../../../config/roles.ts'
-import { type Config, redact } from '../../../config.ts'
+import { type Config, loggable } from '../../../config.ts'
 import { openSetting } from '../../../environments/open.ts'
 import type { Task } from '../../../environments/port.ts'
 import type { OpenSetting } from '../../../environments/setting.ts'
@@ -26,7 +26,7 @@ export async function dryRun(
   hub: HubCopy | null,
 ): Promise<number> {
   const print: Print = (text) => process.stdout.write(`${text}\n`)
-  print(stringify(redact(config)))
+  print(stringify(loggable(config)))
   const backend = await backendLine(config, print)
   const runtime = await runtimeLine(config, options)
   const { simulated } = await loadSetting(config.environment)

@@ -27,7 +27,7 @@ export async function downloadRelease(values: {
   return 0
 }
 
-/** Where the original looks for its data. */
+/** Folder in which the original code looks for its data. */
 function defaultFolder(): string {
   return join(homeFolder('without --out there is no folder to download to'), '.cache', 'alfworld')
 }

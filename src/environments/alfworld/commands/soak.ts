@@ -25,7 +25,10 @@ export async function soak(values: { readonly data?: string; readonly split?: st
   return failures > 0 ? 1 : 0
 }
 
-/** The number of steps, or null where there is no walkthrough. @throws RlError where it does not win on its last step */
+/**
+ * Returns the number of steps, or null if there is no walkthrough. @throws RlError if it does not win on its
+ * last step
+ */
 function playWalkthrough(text: string, name: string): number | null {
   const game = loadGame(text, name)
   const commands = game.walkthrough

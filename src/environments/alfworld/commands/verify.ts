@@ -55,7 +55,7 @@ async function readTranscripts(path: string): Promise<Transcript[]> {
     .map(({ line, place }) => parseTranscript(line, place))
 }
 
-/** The game of a recorded path: in the data set, or below the transcript's folder or the one above. */
+/** Finds the game of a recorded path: in the data set, below the transcript's folder, or below its parent. */
 async function findGame(game: string, transcript: string, dataset: Dataset): Promise<Game> {
   const entry = dataset.find(game)
   if (entry) return loadGame(await entry.read(), game)

@@ -1,4 +1,6 @@
-/** New games: a goal drawn from the tables, a room drawn around it, and a plan that proves it can be won. */
+/**
+ * New games: a goal drawn from the tables, a room drawn around it, and a plan that proves that it can be won.
+ */
 import { RlError } from '../../../errors.ts'
 import { type Rng, rng, type Seed, seedOf } from '../../../random.ts'
 import { type Game, gameOf } from '../game.ts'
@@ -10,12 +12,12 @@ import { drawScene, roomsFor, type Scene, situationOfScene } from './scene.ts'
 import type { RoomSize } from './size.ts'
 import { canContain, domainText, grammarText, type Room, tables } from './tables.ts'
 
-/** Weights of the task types; a type that is left out is not drawn. */
+/** Weights of the task types. A type without a weight is not drawn. */
 export type Shares = Readonly<Partial<Record<TaskType, number>>>
 
 export const EVEN_SHARES: Shares = Object.fromEntries(TASK_TYPES.map((type) => [type, 1]))
 
-/** Which (object, target) pairs goals may use: everything, only `seen` ones, or only the `unseen` fifth. */
+/** Pairs (object, target) that goals may use: all, only `seen` ones, or only the `unseen` fifth. */
 export type Pairs = 'all' | 'seen' | 'unseen'
 
 /** All that a generated game depends on: plain data. The same recipe gives the same bytes. */
@@ -29,7 +31,7 @@ export type GeneratorRecipe = {
 /** A drawn game before its texts: the goal, its sentence and the room, proven to have a solution. */
 export type Draft = {
   readonly goal: Goal
-  /** What the agent is told, without the full stop. */
+  /** Sentence that the agent is told, without the full stop. */
   readonly sentence: string
   readonly scene: Scene
   /** Length of the shortest plan, in commands. */
@@ -71,7 +73,7 @@ export function draftGame({ seed, size, shares, pairs }: GeneratorRecipe): Draft
   })
 }
 
-/** Builds the game of a draft. It has no walkthrough; `withWalkthrough` adds the solver's plan. */
+/** Builds the game of a draft. It has no walkthrough: `withWalkthrough` adds the solver's plan. */
 export function buildGame({ goal, sentence, scene, folder, names }: Draft): Game {
   const file: GameFile = {
     pddl_domain: domainText,
@@ -83,7 +85,10 @@ export function buildGame({ goal, sentence, scene, folder, names }: Draft): Game
   return gameOf(file, folder)
 }
 
-/** First scene number of each room: beyond the scenes that AI2-THOR has, so that no name is taken for a real floor plan. */
+/**
+ * First scene number of each room. It is above the numbers of AI2-THOR's scenes, so nobody takes a name for a
+ * real floor plan.
+ */
 const SCENE_NUMBERS: Readonly<Record<Room, number>> = {
   kitchen: 31,
   living: 231,
@@ -149,7 +154,10 @@ function goalsFor(type: TaskType, size: RoomSize, pairs: Pairs): readonly Fittin
   return found
 }
 
-/** A fifth of the pairs, chosen by a hash of their names and so the same in every run, is kept from training. */
+/**
+ * Whether a pair is kept from training. A fifth of the pairs is, chosen by a hash of their names: the same in
+ * every run.
+ */
 export function isUnseenPair(object: string, target: string): boolean {
   return seedOf(0, 'held-out pair', object, target)[0] % 5 === 0
 }

@@ -6,7 +6,10 @@ import { canContain, hasFlag, type ObjectFlag, typeNames } from './tables.ts'
 
 const INDENT = '        '
 
-/** @param trial the trial's name, e.g. `trial_T20260101_000000_000042`; the problem is named after it */
+/**
+ * Returns a problem's text.
+ * @param trial the trial's name, e.g. `trial_T20260101_000000_000042`, which names the problem too
+ */
 export function problemText(scene: Scene, goal: Goal, trial: string, random: Rng): string {
   const taken = new Set<string>()
   const fresh = (draw: () => string): string => {

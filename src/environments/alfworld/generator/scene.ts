@@ -16,7 +16,7 @@ import {
 type SceneReceptacle = {
   readonly type: string
   readonly openable: boolean
-  /** Index of its place; several receptacles may share one. */
+  /** Index of its place. Several receptacles may share one. */
   readonly place: number
 }
 
@@ -33,7 +33,7 @@ export type Scene = {
   readonly places: number
 }
 
-/** Rooms in which the tables have what the goal needs. */
+/** Returns the rooms whose tables have what the goal needs. */
 export function roomsFor(goal: Goal, size: RoomSize): Room[] {
   const allowed = (object: string) => !size.objectTypes || size.objectTypes.includes(object)
   if (!allowed(goal.object)) return []
@@ -47,7 +47,10 @@ export function roomsFor(goal: Goal, size: RoomSize): Room[] {
   })
 }
 
-/** Draws a room that holds the goal's receptacle, its objects and what it takes to treat them; null if none fits. */
+/**
+ * Draws a room with the goal's receptacle, its objects and the means to treat them. Returns null if none
+ * fits.
+ */
 export function drawScene(goal: Goal, room: Room, size: RoomSize, random: Rng): Scene | null {
   const receptacles = drawReceptacles(goal, room, size, random)
   const types = drawObjectTypes(goal, room, size, random)
@@ -95,7 +98,7 @@ export function situationOfScene({ receptacles, objects }: Scene, goal: Goal): S
   }
 }
 
-/** How many of the first drawn objects the goal is about: its own, and the lamp of a look task. */
+/** Number of first drawn objects that the goal is about: its own, and the lamp of a look task. */
 function neededObjects(goal: Goal): number {
   return goal.type === 'pick_two_obj_and_place' || goal.type === 'look_at_obj_in_light' ? 2 : 1
 }
@@ -168,7 +171,10 @@ function drawObjectTypes(goal: Goal, room: Room, size: RoomSize, random: Rng): s
   return [...needed, ...rest.slice(0, Math.max(0, wanted - needed.length))]
 }
 
-/** Index of the receptacle an object starts in: never where it would meet the goal; null where it has no place. */
+/**
+ * Returns the index of the receptacle in which an object starts. It never meets the goal. Returns null if the
+ * object has no place.
+ */
 function placeObject(
   type: string,
   receptacles: readonly SceneReceptacle[],

@@ -1,4 +1,4 @@
-/** How large a generated room is, and which types it draws from. */
+/** The size of a generated room, and the types from which it draws. */
 import type { Room } from './tables.ts'
 
 export type Range = readonly [least: number, most: number]
@@ -9,9 +9,9 @@ export type RoomSize = {
   /** Objects in the room, the goal's own included. */
   readonly objects: Range
   readonly rooms: readonly Room[]
-  /** Draw objects only from these types; absent: from every type of the room. */
+  /** Types of objects to draw. If absent, every type of the room. */
   readonly objectTypes?: readonly string[]
-  /** Share of receptacles that stand at the same place as the one before them. */
+  /** Share of receptacles at the same place as the previous receptacle. */
   readonly shared: number
   /** Most receptacles of one type. */
   readonly mostOfAType: number

@@ -1,4 +1,4 @@
-/** What 3,827 games of ALFWorld contain, as counts: the generator's distributions and the expert's priors. */
+/** Counts over 3,827 games of ALFWorld: the generator's distributions and the expert's priors. */
 import { readFileSync } from 'node:fs'
 import { RlError } from '../../../errors.ts'
 import type { TaskType } from '../tasks.ts'
@@ -51,7 +51,7 @@ function text(name: string): string {
   } catch (cause) {
     throw new RlError(`data/alfworld/${name} cannot be read`, {
       code: 'alfworld.data',
-      hint: 'the file is part of the project; restore it',
+      hint: 'restore the file: it is part of the project',
       cause,
     })
   }
@@ -78,7 +78,7 @@ export function openableShare(receptacle: string): number {
   return tables.receptacles[receptacle]?.openable_fraction ?? 0
 }
 
-/** How many objects of the type one receptacle of the type holds on average, over all games. */
+/** Mean number of objects of the type in one receptacle of the type, over all games. */
 export function placementRate(object: string, receptacle: string): number {
   const count = tables.placement[object]?.[receptacle] ?? 0
   return count === 0 ? 0 : count / tables.receptacles[receptacle].n
@@ -88,7 +88,7 @@ const canonical = new Map(
   [...typeNames.objects, ...typeNames.receptacles].map((name) => [name.toLowerCase(), name]),
 )
 
-/** The type's name as PDDL writes it, from any case; a name that no table has comes back as it is. */
+/** Returns the type's name as PDDL writes it, from any case. A name in no table comes back unchanged. */
 export function canonicalType(name: string): string {
   return canonical.get(name.toLowerCase()) ?? name
 }

@@ -1,13 +1,13 @@
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { parseBody } from '../../../openai-api/bodies.ts'
-import { apiError, toApiError } from '../../../openai-api/errors.ts'
+import { apiError, bodyTooLarge, retryHeader, toApiError, unauthorised } from '../../../openai-api/errors.ts'
 import { bearerOf } from '../../../secrets.ts'
 import type { LocalGeneration, LocalModelFace, TokenEvent } from '../model.ts'
 import { type Answers, createAnswers, type Told } from './answers.ts'
 import { bestOf, type Plan, planChat, planCompletion } from './plan.ts'
 import { parseChat, parseCompletion, parseLoad, parseUnload } from './requests.ts'
-import type { ServedModel, ServedModels } from './served.ts'
+import type { NamedModel, ServedModels } from './served.ts'
 import { createTextStream } from './text-stream.ts'
 
 export type AppOptions = {
@@ -22,7 +22,7 @@ const UTF8 = new TextEncoder()
 /** Returns the OpenAI-compatible HTTP interface of local models. */
 export function createApp(served: ServedModels, { token, maxBodyBytes, maxRequests }: AppOptions): Hono {
   const app = new Hono()
-  const card = ({ name, model, root, created }: ServedModel) => ({
+  const card = ({ name, model, root, created }: NamedModel) => ({
     id: name,
     object: 'model',
     created,
@@ -35,16 +35,14 @@ export function createApp(served: ServedModels, { token, maxBodyBytes, maxReques
 
   app.onError((error) => {
     const { status, body } = toApiError(error)
-    const retry = status === 429 || status === 503 ? { 'retry-after': '1' } : undefined
-    return Response.json(body, { status, headers: retry })
+    return Response.json(body, { status, headers: retryHeader(status) })
   })
   app.notFound((c) => {
     throw apiError(404, `there is no ${c.req.method} ${c.req.path}`, { code: 'not_found' })
   })
   app.get('/health', (c) => c.json({ status: 'ok' }))
   app.use('/v1/*', async (c, next) => {
-    if (!isAllowed(c.req.header('authorization')))
-      throw apiError(401, 'the bearer token is missing or wrong', { code: 'invalid_api_key' })
+    if (!isAllowed(c.req.header('authorization'))) throw unauthorised()
     await next()
   })
   app.use(
@@ -52,7 +50,7 @@ export function createApp(served: ServedModels, { token, maxBodyBytes, maxReques
     bodyLimit({
       maxSize: maxBodyBytes,
       onError: () => {
-        throw apiError(413, `the body is larger than ${maxBodyBytes} bytes`, { code: 'body_too_large' })
+        throw bodyTooLarge(maxBodyBytes)
       },
     }),
   )
@@ -83,7 +81,7 @@ export function createApp(served: ServedModels, { token, maxBodyBytes, maxReques
   async function answer(
     c: Context,
     kind: 'chat' | 'completion',
-    one: ServedModel,
+    one: NamedModel,
     plan: Plan,
   ): Promise<Response> {
     const { name, model } = one

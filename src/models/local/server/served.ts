@@ -11,7 +11,7 @@ export type LoadingOptions = {
   readonly most: number
 }
 
-export type ServedModel = {
+export type NamedModel = {
   readonly name: string
   readonly model: LocalModelFace
   /** The model's folder. Null for the server's own model. */
@@ -20,11 +20,11 @@ export type ServedModel = {
 }
 
 export type ServedModels = {
-  readonly list: () => readonly ServedModel[]
+  readonly list: () => readonly NamedModel[]
   /** Errors: ApiError 404. */
-  readonly find: (name: string) => ServedModel
+  readonly find: (name: string) => NamedModel
   /** Counts a request in progress. Returns the function that ends it. An unloaded model is closed after its last request. */
-  readonly begin: (served: ServedModel) => () => void
+  readonly begin: (served: NamedModel) => () => void
   /** Errors: ApiError 400 if the name was used before or the folder is no model, 404 if there is no folder. */
   readonly load: (name: string, folder: string) => Promise<void>
   /** Errors: ApiError 404. */
@@ -39,12 +39,12 @@ export function servedModels(
   loading: LoadingOptions | null,
 ): ServedModels {
   const now = () => Math.floor(Date.now() / 1000)
-  const models = new Map<string, ServedModel>([[name, { name, model: own, root: null, created: now() }]])
+  const models = new Map<string, NamedModel>([[name, { name, model: own, root: null, created: now() }]])
   /** Names of all models so far, also of unloaded ones. So a name never stands for other weights. */
   const names = new Set<string>([name])
   const opening = new Map<string, Promise<void>>()
-  const inWork = new Map<ServedModel, number>()
-  const leaving = new Set<ServedModel>()
+  const inWork = new Map<NamedModel, number>()
+  const leaving = new Set<NamedModel>()
 
   async function open(asked: string, folder: string, model: LoadingOptions['open']): Promise<void> {
     try {
@@ -55,7 +55,7 @@ export function servedModels(
     }
   }
 
-  function closeIfIdle(served: ServedModel): void {
+  function closeIfIdle(served: NamedModel): void {
     if (!leaving.has(served) || (inWork.get(served) ?? 0) > 0) return
     leaving.delete(served)
     void served.model.close().catch(() => {})

@@ -25,7 +25,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   match_in_list: text.matchInList,
 }
 
-/** What a metric can be asked for beside its rules. */
+/** Options of each metric beside its rules. */
 const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   compare_csv: ['strict', 'ignore_case'],
   compare_docx_files: ['ignore_blanks', 'ignore_case', 'ignore_order', 'delete_empty_lines'],
@@ -34,7 +34,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   literal_match: ['type', 'ignore_case'],
 }
 
-/** Options of a task that would change what its metric says and that are not known here. */
+/** Returns the options of a task that would change its metric's result and that are not known here. */
 export function unknownOptions(metric: string, options: Options): readonly string[] {
   return Object.entries(options)
     .filter(([name, value]) => value !== false && value !== null && !OPTIONS[metric]?.includes(name))

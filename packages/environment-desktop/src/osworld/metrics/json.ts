@@ -27,7 +27,7 @@ function parsed(found: Found): unknown {
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Every expected key stands in the file with its value. */
+/** Checks that every expected key is in the file with its value. */
 export const checkJsonSettings: Metric = (result, expected) => {
   const [given, wanted] = [parsed(result), rulesIn(expected).expected]
   if (!isObject(wanted)) throw wrongRules('expected is no object')
@@ -49,7 +49,7 @@ export const checkDirectJsonObject: Metric = (result, expected) => {
     if (within !== true) return equal(inOrder(value), inOrder(found))
     if (Array.isArray(value))
       return value.some((one) => (Array.isArray(found) ? found : [found]).some((two) => equal(one, two)))
-    // As Python's `in`: a part of a text, or one of a list.
+    // As Python's `in`: a part of a text, or an item of a list.
     const isAmong = typeof found === 'string' || Array.isArray(found)
     return typeof value === 'string' && isAmong && found.includes(value)
   }
@@ -72,14 +72,14 @@ export const checkJson: Metric = (result, expected) => {
     }
     return { rule, value }
   }
-  // What must be has to be there; what must not be is nothing where it is not.
+  // A required value must be there. A forbidden value that is missing is no fault.
   return score(
     expect.map(found).every(({ rule, value }) => value !== undefined && fitsRule(value, rule)) &&
       !unexpect.map(found).some(({ rule, value }) => fitsRule(value ?? null, rule)),
   )
 }
 
-/** Names of methods of a task's rules that are not known here. */
+/** Returns the unknown methods of a task's rules by name. */
 export function unknownMethods(rules: unknown): readonly string[] {
   if (!isObject(rules)) return []
   const all = [rules.expect, rules.unexpect].flat().filter(isObject)

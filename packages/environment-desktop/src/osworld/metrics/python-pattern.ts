@@ -1,6 +1,6 @@
 /**
- * Regular expressions of Python as regular expressions of JavaScript. What both write alike can mean different things: `\w`, `$`,
- * `.`, `{,3}`. Each construct is translated by its meaning, or the pattern is refused by name.
+ * Translates regular expressions of Python to JavaScript. The same text can mean different things in the two:
+ * `\w`, `$`, `.`, `{,3}`. Each construct is translated by its meaning, or the pattern is refused by name.
  * Source: the syntax of Python's `re` module, for patterns and texts of type `str`.
  */
 import { RlError } from 'rlanything/kit'
@@ -46,7 +46,7 @@ function refused(source: string, why: string, cause?: unknown): RlError {
   })
 }
 
-/** Global flags may stand at the very beginning alone. */
+/** Reads global flags, which may be at the very beginning alone. */
 function leadingFlags(source: string): { readonly flags: Flags; readonly rest: string } {
   const [whole = '', letters = ''] = /^\(\?([aiLmsux]+)\)/.exec(source) ?? []
   if (/[Lx]/.test(letters)) throw refused(source, `the flags ${letters}`)
@@ -88,7 +88,7 @@ function translate(characters: readonly string[], flags: Flags, source: string):
     return text
   }
 
-  /** A character that is written by its code; null if the letter begins no such escape. */
+  /** Returns a character that is written by its code. Returns null if the letter begins no such escape. */
   function byCode(letter: string): string | null {
     const length = { x: 2, u: 4, U: 8 }[letter]
     if (length !== undefined) {
@@ -106,7 +106,7 @@ function translate(characters: readonly string[], flags: Flags, source: string):
     return null
   }
 
-  /** What stands behind a backslash and means the same inside and outside of a class. */
+  /** Translates an escape that means the same inside and outside of a class. */
   function escaped(letter: string): string | null {
     const code = byCode(letter)
     if (code !== null) return code
@@ -143,7 +143,7 @@ function translate(characters: readonly string[], flags: Flags, source: string):
     }
   }
 
-  /** One member of a class; `isSet` if it stands for many characters. */
+  /** Returns one member of a class. `isSet` is true if it stands for several characters. */
   function member(): { readonly text: string; readonly isSet: boolean } {
     const character = characters[at++]
     if (character !== '\\') {
@@ -199,7 +199,7 @@ function translate(characters: readonly string[], flags: Flags, source: string):
     throw refused(source, `the group (?${characters.slice(at, at + 2).join('')}`)
   }
 
-  /** Behind `{`: a count, or the character itself. */
+  /** Reads what follows `{`: a count, or the character itself. */
   function count(): string {
     const begun = at
     const least = digits(/[0-9]/, 0, 9) ?? ''

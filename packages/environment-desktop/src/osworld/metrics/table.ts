@@ -1,6 +1,6 @@
 /**
- * The metric `compare_table`: a workbook by rules, of which those over values, what cells show, names, single cells and frozen
- * panes are known.
+ * The metric `compare_table`: a workbook by rules. Rules over values, shown texts, names, single cells and
+ * frozen panes are known.
  */
 import type { Found } from '../getters.ts'
 import { readOr } from '../read-or.ts'
@@ -24,7 +24,7 @@ type Books = {
   readonly beside: Beside
 }
 
-/** Digits behind the point to which numbers are compared, where a rule does not say. */
+/** Default number of digits after the point in comparisons of numbers. */
 const PRECISION = 4
 
 const RULES: Readonly<Record<string, (rule: Rule, books: Books) => boolean>> = {
@@ -47,7 +47,7 @@ const RULES: Readonly<Record<string, (rule: Rule, books: Books) => boolean>> = {
   },
 }
 
-/** Names of rules of a task that are not known here. */
+/** Returns the unknown rules of a task by name. */
 export function unknownTableRules(options: Readonly<Record<string, unknown>>): readonly string[] {
   const { rules } = options
   if (!Array.isArray(rules)) return ['compare_table without rules']
@@ -94,7 +94,7 @@ function table({ values }: Sheet, precision: number): unknown {
   return cells.sort(([row, column], [below, after]) => row - below || column - after)
 }
 
-/** What cells show stands in the files that the task has exported, one a sheet. */
+/** Compares shown texts. They are in the files that the task has exported, one a sheet. */
 function samePrints(rule: Rule, books: Books): boolean {
   const [one, other] = [rule.sheet_idx0, rule.sheet_idx1].map((index) => {
     const { of, name } = placeIn(index, books)
@@ -106,7 +106,7 @@ function samePrints(rule: Rule, books: Books): boolean {
   return one !== null && other !== null && equal(one, other)
 }
 
-/** Lines without blanks at their ends, and without empty ones at the end. */
+/** Returns lines without blanks at their ends, and without empty lines at the end. */
 function printed(text: string): readonly string[] {
   const lines = text.split(/\r?\n/).map((line) => line.trim())
   return lines.slice(0, lines.findLastIndex((line) => line !== '') + 1)
@@ -117,7 +117,10 @@ function sheetAt(index: unknown, books: Books): Sheet | undefined {
   return books[of].find((sheet) => sheet.name === name)
 }
 
-/** `EI0`: the expected workbook's first sheet; `RI0`: the result's; a number is of the result as well; `EN…`, `RN…` by name. */
+/**
+ * Reads a sheet's index. `EI0` is the expected workbook's first sheet, `RI0` the result's. A number means the
+ * result. `EN…` and `RN…` go by name.
+ */
 function placeIn(index: unknown, books: Books) {
   const found = /^([RE])([IN])(.*)$/s.exec(typeof index === 'number' ? `RI${index}` : String(index))
   if (!found) throw wrongRules(`there is no sheet '${index}'`)

@@ -95,7 +95,7 @@ export const literalMatch: Metric = (result, expected, { type = 'str', ignore_ca
   return score(equal(plain(result), plain(expected)))
 }
 
-/** Whether what lists the extensions of VS Code has one, or has it not. */
+/** Whether the list of VS Code's extensions has one, or does not have it. */
 export const isExtensionInstalled: Metric = (result, expected) => {
   const { type, expected: wanted } = rulesIn(expected)
   if (typeof wanted !== 'string' || (type !== 'contain' && type !== 'not_contain'))
@@ -104,5 +104,5 @@ export const isExtensionInstalled: Metric = (result, expected) => {
   return score(text !== null && text.includes(wanted) === (type === 'contain'))
 }
 
-/** What `timedatectl` tells of a clock without an offset. */
+/** Looks for the output of `timedatectl` for a clock without an offset. */
 export const isUtc0: Metric = (result) => score(/Time zone:.*\+0000\)\s*$/m.test(textIn(result) ?? ''))

@@ -1,4 +1,4 @@
-/** What metrics have in common: how they read what was found, and how values are compared. */
+/** Common parts of metrics: how they read the found values, and how they compare them. */
 
 import { isUtf8 } from 'node:buffer'
 import { isDeepStrictEqual } from 'node:util'
@@ -9,10 +9,16 @@ import { pythonPattern } from './python-pattern.ts'
 
 export type Options = Readonly<Record<string, unknown>>
 
-/** The text of a file that lies beside what was found: of `sums.xlsx` and the ending `-Sheet1.csv` that of `sums-Sheet1.csv`. */
+/**
+ * Returns the text of a file beside the found one. For `sums.xlsx` and the ending `-Sheet1.csv` it is
+ * `sums-Sheet1.csv`.
+ */
 export type Beside = (of: 'result' | 'expected', ending: string) => string | null
 
-/** In [0, 1]. Errors: `desktop.task` for rules that cannot be read. */
+/**
+ * Returns a score in [0, 1].
+ * @throws RlError `desktop.task` if the rules cannot be read
+ */
 export type Metric = (result: Found, expected: Found, options: Options, beside?: Beside) => number
 
 export function wrongRules(message: string): RlError {
@@ -30,7 +36,10 @@ export function textIn(found: Found): string | null {
   return isUtf8(found) ? Buffer.from(found).toString().replace(/\r\n?/g, '\n') : null
 }
 
-/** The document that is right; null where the task names none. Error: `desktop.task` where it cannot be read. */
+/**
+ * Reads the right document. Returns null if the task names none.
+ * @throws RlError `desktop.task` if it cannot be read
+ */
 export function readRight<Read>(expected: Found, read: (bytes: Uint8Array) => Read): Read | null {
   const document = readOr(expected, read)
   if (document === null && expected instanceof Uint8Array)
@@ -70,7 +79,7 @@ export function isMethod(method: unknown): boolean {
   return typeof method === 'string' && (METHODS.includes(method) || NEAR.test(method))
 }
 
-/** How a value stands to another, by OSWorld's names; one that is missing stands in no order and fits no pattern. */
+/** Compares a value with another, by OSWorld's names. A missing value is in no order and fits no pattern. */
 export function fitsRule(value: unknown, { method, ref }: Readonly<Record<string, unknown>>): boolean {
   const most = NEAR.exec(String(method))?.[1]
   if (most !== undefined) return Math.abs(numberIn(value) - Number(ref)) <= Number(most)
@@ -112,7 +121,7 @@ function inOrder(method: 'lt' | 'le' | 'gt' | 'ge', value: unknown, ref: unknown
   return { lt: one < other, le: one <= other, gt: one > other, ge: one >= other }[method]
 }
 
-/** A number, or a text that is one. */
+/** Returns a number, also of a text that is one. */
 function numberIn(value: unknown): number {
   if (typeof value === 'string' && value.trim() !== '') return Number(value)
   return typeof value === 'number' ? value : Number.NaN
@@ -120,13 +129,16 @@ function numberIn(value: unknown): number {
 
 const LONGEST_PATTERN = 1000
 
-/** A task's regular expression, read as Python reads it. Errors: `desktop.task`. */
+/**
+ * Returns a task's regular expression, translated from Python.
+ * @throws RlError `desktop.task`
+ */
 export function pattern(source: string, ignoreCase = false): RegExp {
   if (source.length > LONGEST_PATTERN) throw wrongRules(`a pattern of ${source.length} characters`)
   return pythonPattern(source, ignoreCase)
 }
 
-/** Those of a task's patterns that cannot be read, by name. */
+/** Returns the unreadable patterns among a task's patterns. */
 export function unreadablePatterns(sources: readonly unknown[]): readonly string[] {
   return sources.flatMap((source) => {
     try {

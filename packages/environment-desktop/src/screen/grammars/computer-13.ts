@@ -13,10 +13,14 @@ import {
   textOf,
   wholeIn,
 } from '../action.ts'
+import { ownValue } from '../own-value.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A value, or JSON text of one. Error: `screen.action`. */
+/**
+ * Reads a value, or JSON text of one.
+ * @throws RlError `screen.action`
+ */
 export function parseComputer13(source: unknown): readonly ScreenAction[] {
   const action = typeof source === 'string' ? fromText(source) : source
   if (typeof action === 'string') return [ending(action)]
@@ -27,8 +31,8 @@ export function parseComputer13(source: unknown): readonly ScreenAction[] {
   if (parameters !== undefined && (typeof parameters !== 'object' || parameters === null))
     throw actionError(`parameters is ${shown(parameters)}`)
   const fields: Fields = { ...beside, ...(parameters as Fields | undefined) }
-  const reader = Object.hasOwn(READERS, type) ? READERS[type] : null
-  if (reader === null) return [ending(type)]
+  const reader = ownValue(READERS, type)
+  if (reader === undefined) return [ending(type)]
   for (const name of Object.keys(fields))
     if (!reader.fields.includes(name)) throw actionError(`${type} has no parameter ${shown(name)}`)
   return [reader.read(fields)]

@@ -17,8 +17,9 @@ const SCALE = 999
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * A model's answer: free text with one tool call `{"name": "computer_use", "arguments": {"action": ..., ...}}`; of several the
- * last counts. Error: `screen.action`.
+ * Reads a model's answer: free text with a tool call `{"name": "computer_use", "arguments": {"action": ...,
+ * ...}}`. Of several calls the last one counts.
+ * @throws RlError `screen.action`
  */
 export function parseComputerUse(answer: string, screen: ScreenSize): readonly ScreenAction[] {
   if (answer.length > LIMITS.source)
@@ -90,7 +91,8 @@ function actionsOf(fields: Fields, screen: ScreenSize): readonly ScreenAction[] 
 function scaled(name: string, value: unknown, { width, height }: ScreenSize): Point {
   if (!Array.isArray(value) || value.length !== 2)
     throw actionError(`${name} is ${shown(value)}, expected [x, y]`)
-  const [x, y] = value.map((one) => numberIn(name, one, 0, SCALE + 1))
+  const read = (one: unknown) => numberIn(name, one, 0, SCALE + 1)
+  const [x, y] = [read(value[0]), read(value[1])]
   return {
     x: Math.min(width - 1, Math.trunc((x * width) / SCALE)),
     y: Math.min(height - 1, Math.trunc((y * height) / SCALE)),

@@ -14,27 +14,34 @@ import {
   wholeIn,
   withinReach,
 } from '../action.ts'
+import { ownValue } from '../own-value.ts'
 import { type Call, parseStatements, type Value } from './python-calls.ts'
 
-/** What the code does, and what it prints: by that OSWorld's client asks for the platform and for where files are. */
+/**
+ * Actions of the code, and its output. OSWorld's client asks for the platform and for places of files by
+ * outputs.
+ */
 export type Script = { readonly actions: readonly ScreenAction[]; readonly output: string }
 
-/** What code may ask of the machine that it is done on. */
+/** Facts that code may ask of its machine. */
 export type Machine = {
-  /** By Python's name of it, e.g. `x86_64`. */
+  /** Python's name of the architecture, e.g. `x86_64`. */
   readonly architecture: string
   readonly home: string
 }
 
 const MODULES = ['pyautogui', 'time', 'platform', 'os']
 /**
- * After release 1.0.2 OSWorld's client begins with a rule for the key Shift, which needs more than this grammar and is no concern of
- * ours: what stands from the first of these to the second.
+ * After release 1.0.2 OSWorld's client begins with a rule for the key Shift. The rule needs more than this
+ * grammar and is not needed here. It is cut: from the first of these texts to the second.
  */
 const SHIFT_RULE = ['_osworld_shift_chars = ', ' else _osworld_shift_chars); '] as const
 const SETTINGS = ['pyautogui.FAILSAFE', 'pyautogui.PAUSE', 'pyautogui.MINIMUM_DURATION']
 
-/** An action in OSWorld's action space `pyautogui`: code, or WAIT, DONE or FAIL. Error: `screen.action`. */
+/**
+ * Reads an action in OSWorld's action space `pyautogui`: code, or WAIT, DONE or FAIL.
+ * @throws RlError `screen.action`
+ */
 export function parsePyautogui(source: string): readonly ScreenAction[] {
   const word = source.trim()
   if (word === 'WAIT') return [{ type: 'wait', seconds: 1 }]
@@ -44,7 +51,9 @@ export function parsePyautogui(source: string): readonly ScreenAction[] {
   return actions
 }
 
-/** Error: `screen.action`, where anything is more than calls of pyautogui and time.sleep with literals. */
+/**
+ * @throws RlError `screen.action` if the code has more than calls of pyautogui and time.sleep with literals
+ */
 export function parseScript(source: string, machine: Machine | null = null): Script {
   const actions: ScreenAction[] = []
   let output = ''
@@ -62,18 +71,20 @@ export function parseScript(source: string, machine: Machine | null = null): Scr
 }
 
 function withoutShiftRule(source: string): string {
-  const [from, to] = SHIFT_RULE.map((part) => source.indexOf(part))
+  const [begin, end] = SHIFT_RULE
+  const [from, to] = [source.indexOf(begin), source.indexOf(end)]
   const isThere = from >= 0 && to > from && !/['"\n]/.test(source.slice(0, from))
-  return isThere ? source.slice(0, from) + source.slice(to + SHIFT_RULE[1].length) : source
+  return isThere ? source.slice(0, from) + source.slice(to + end.length) : source
 }
 
 function printed({ positional, named }: Call, machine: Machine | null): string {
   const [value] = positional
-  if (positional.length !== 1 || named.size > 0) throw actionError('print takes one value here')
+  if (value === undefined || positional.length !== 1 || named.size > 0)
+    throw actionError('print takes one value here')
   return `${answerTo(value, machine)}\n`
 }
 
-/** A literal, or one of the questions that are known here. */
+/** Returns a literal, or the answer to a known question. */
 function answerTo(value: Value, machine: Machine | null): string {
   if (value.kind === 'literal' && typeof value.value !== 'boolean' && value.value !== null)
     return String(value.value)
@@ -82,9 +93,9 @@ function answerTo(value: Value, machine: Machine | null): string {
     const [first] = positional
     if (name === 'platform.system' && positional.length === 0) return 'Linux'
     if (name === 'platform.machine' && positional.length === 0 && machine) return machine.architecture
-    if (name === 'os.getenv' && positional.length === 1 && machine && isText(first, 'HOME'))
+    if (name === 'os.getenv' && positional.length === 1 && machine && first && isText(first, 'HOME'))
       return machine.home
-    if (name === 'os.path.expanduser' && positional.length === 1 && machine)
+    if (name === 'os.path.expanduser' && positional.length === 1 && machine && first)
       return answerTo(first, machine).replace(/^~(?=\/|$)/, () => machine.home)
     if (name === 'os.path.join' && positional.length > 0)
       return positional
@@ -147,7 +158,7 @@ const FUNCTIONS: Readonly<Record<string, { readonly arguments: readonly string[]
         ] as const
       ).map(([name, button, clicks]) => [
         `pyautogui.${name}`,
-        // The plain ones have no count and no button of their own.
+        // The plain functions have no count and no button of their own.
         {
           arguments: ['x', 'y', 'interval', ...(button === null ? ['button'] : []), 'duration', 'tween'],
           read: (args: Arguments) => [
@@ -228,9 +239,9 @@ function actionsOf(call: Call): readonly ScreenAction[] {
       { type: 'hotkey', keys: keysOf(given.length === 1 && Array.isArray(given[0]) ? given[0] : given) },
     ]
   }
-  if (!Object.hasOwn(FUNCTIONS, call.name))
-    throw actionError(`${call.name} is not a function that can be called here`)
-  const { arguments: names, read } = FUNCTIONS[call.name]
+  const known = ownValue(FUNCTIONS, call.name)
+  if (!known) throw actionError(`${call.name} is not a function that can be called here`)
+  const { arguments: names, read } = known
   if (call.positional.length > names.length)
     throw actionError(`${call.name} has ${call.positional.length} arguments`)
   if ([...call.named.keys()].some((name) => !names.includes(name) && name !== '_pause'))
@@ -243,9 +254,12 @@ function unknownArgument({ name, named }: Call) {
 }
 
 type Arguments = {
-  /** The plain value; undefined where it is not given. */
+  /** Returns the plain value, or undefined if it is not given. */
   readonly get: (name: string, place: number) => unknown
-  /** The arguments x and y, of which x stands at `place`; also one pair in the place of x. Null where there is none. */
+  /**
+   * Returns the point of the arguments x and y, with x at `place`, or with a pair in the place of x. Returns
+   * null if there is none.
+   */
   readonly point: (place?: number) => Point | null
 }
 
@@ -268,7 +282,7 @@ function argumentsOf({ name, positional, named }: Call, names: readonly string[]
   }
 }
 
-/** Numbers, texts and lists of them; a name (an easing) is null. */
+/** Returns numbers, texts and lists of them. A name (an easing) becomes null. */
 function plain(value: Value): unknown {
   if (value.kind === 'literal') return value.value
   if (value.kind === 'list') return value.items.map(plain)

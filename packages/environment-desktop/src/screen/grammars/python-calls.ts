@@ -1,8 +1,9 @@
 /**
- * A strict reader of the little Python that agents and clients write: calls of named functions with literals, one after the other.
- * It builds data. Nothing is ever evaluated, and whatever is not in this grammar is refused.
+ * A strict reader of the simple Python that agents and clients write: calls of named functions with literals,
+ * in sequence. It builds data. Nothing is ever evaluated, and everything outside the grammar is refused.
  */
 import { actionError, LIMITS, shown } from '../action.ts'
+import { ownValue } from '../own-value.ts'
 
 export type Value =
   | { readonly kind: 'literal'; readonly value: number | string | boolean | null }
@@ -12,7 +13,7 @@ export type Value =
   | ({ readonly kind: 'call' } & Call)
 
 export type Call = {
-  /** With dots, e.g. `time.sleep`. */
+  /** Name with dots, e.g. `time.sleep`. */
   readonly name: string
   readonly positional: readonly Value[]
   readonly named: ReadonlyMap<string, Value>
@@ -45,7 +46,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '0': '\0',
 }
 
-/** Statements in order. Error: `screen.action`, which names place and reason. */
+/**
+ * Returns the statements in order.
+ * @throws RlError `screen.action` with place and reason
+ */
 export function parseStatements(source: string): readonly Statement[] {
   if (source.length > LIMITS.source)
     throw actionError(`code of ${source.length} characters, more than ${LIMITS.source}`)
@@ -78,7 +82,7 @@ export function parseStatements(source: string): readonly Statement[] {
     for (;;) {
       if (at >= source.length) return fail(`the end of a text, ${quote}`)
       if (source.startsWith(quote, at)) break
-      const c = source[at]
+      const c = source.charAt(at)
       if (c === '\n' && quote.length === 1) return fail(`the end of a text, ${quote}`)
       at++
       if (c !== '\\') parts.push(c)
@@ -91,7 +95,8 @@ export function parseStatements(source: string): readonly Statement[] {
 
   function escaped(): string {
     const c = source[at++] ?? ''
-    if (Object.hasOwn(ESCAPES, c)) return ESCAPES[c]
+    const known = ownValue(ESCAPES, c)
+    if (known !== undefined) return known
     const digits = { x: 2, u: 4, U: 8 }[c]
     if (digits === undefined) return `\\${c}`
     const code = source.slice(at, at + digits)
@@ -106,7 +111,7 @@ export function parseStatements(source: string): readonly Statement[] {
     if (inside > MOST_DEPTH) return fail(`at most ${MOST_DEPTH} levels`)
     if (/^[rRuU]?['"]/.test(source.slice(at, at + 2))) {
       let all = text()
-      // Texts that stand beside one another are one.
+      // Adjacent texts are one.
       for (blank(); /^[rRuU]?['"]/.test(source.slice(at, at + 2)); blank()) all += text()
       return { kind: 'literal', value: all }
     }
@@ -146,9 +151,10 @@ export function parseStatements(source: string): readonly Statement[] {
       blank()
       const key = /^([A-Za-z_][A-Za-z0-9_]*)\s*=(?!=)/.exec(source.slice(at, at + 80))
       if (key) {
-        at += key[0].length
-        if (named.has(key[1])) fail(`'${key[1]}' once`)
-        named.set(key[1], value())
+        const [all, argument = ''] = key
+        at += all.length
+        if (named.has(argument)) fail(`'${argument}' once`)
+        named.set(argument, value())
       } else {
         if (named.size > 0) fail('a named argument')
         positional.push(value())
@@ -176,7 +182,7 @@ export function parseStatements(source: string): readonly Statement[] {
     else if (take('=')) statements.push({ kind: 'assignment', name, value: value() })
     else fail("'('")
     blank()
-    if (at < source.length && !/[\r\n;#]/.test(source[at])) fail('the end of the statement')
+    if (at < source.length && !/[\r\n;#]/.test(source.charAt(at))) fail('the end of the statement')
   }
   return statements
 }

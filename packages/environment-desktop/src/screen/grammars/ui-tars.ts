@@ -12,10 +12,12 @@ import {
 } from '../action.ts'
 import { type Call, parseStatements, type Value } from './python-calls.ts'
 
-/** Over what an answer's coordinates go: a scale for both axes (1000), or the pixels of the image that the model was shown. */
+/**
+ * Range of an answer's coordinates: a scale for both axes (1000), or the pixels of the image for the model.
+ */
 export type CoordinateScale = number | ScreenSize
 
-/** A point, or a box of which the middle is meant, in any of the forms of its releases; the end may be cut off. */
+/** A point, or a box whose middle is meant, in any form of the model's releases. The end may be cut off. */
 const PLACE =
   /^(?:<point>|<bbox>)?(?:<\|box_start\|>)?[([]?(-?[\d.]+(?:[\s,]+-?[\d.]+)+)[)\]]?(?:<\|box_end\|>)?(?:<\/point>|<\/bbox>)?$/
 const BLANK_BESIDE = /\s*([<>()[\]])\s*/g
@@ -28,7 +30,7 @@ const DIRECTIONS: ReadonlyMap<unknown, readonly [dx: number, dy: number]> = new 
   ['right', [1, 0]],
 ])
 
-/** Error: `screen.action`. */
+/** @throws RlError `screen.action` */
 export function parseUiTars(
   answer: string,
   screen: ScreenSize,
@@ -46,9 +48,9 @@ export function parseUiTars(
 
 function actionsOf(call: Call, screen: ScreenSize, scale: CoordinateScale): readonly ScreenAction[] {
   const text = (name: string) => textOf(name, plain(call.named.get(name) ?? call.positional[0]))
-  const at = (...names: readonly string[]): Point => {
-    const value = names.map((name) => call.named.get(name)).find(Boolean) ?? call.positional[0]
-    return scaled(names[0], plain(value), screen, scale)
+  const at = (first: string, ...others: readonly string[]): Point => {
+    const value = [first, ...others].map((name) => call.named.get(name)).find(Boolean) ?? call.positional[0]
+    return scaled(first, plain(value), screen, scale)
   }
   const start = () => at('point', 'start_point', 'start_box')
   switch (call.name) {
@@ -114,11 +116,12 @@ function scaled(name: string, value: unknown, screen: ScreenSize, scale: Coordin
     typeof value === 'string' && value.length <= LONGEST_PLACE
       ? PLACE.exec(value.trim().replace(BLANK_BESIDE, '$1'))
       : null
-  const numbers = written?.[1].split(/[\s,]+/).map(Number) ?? []
-  if (numbers.length !== 2 && numbers.length !== 4)
+  const numbers = written?.[1]?.split(/[\s,]+/).map(Number) ?? []
+  const [left, top, right = left, bottom = top] = numbers
+  const isPlace = numbers.length === 2 || numbers.length === 4
+  if (!isPlace || left === undefined || top === undefined || right === undefined || bottom === undefined)
     throw actionError(`${name} is ${shown(value)}, expected a place such as <point>500 500</point>`)
   const across = typeof scale === 'number' ? { width: scale, height: scale } : scale
-  const [left, top, right = left, bottom = top] = numbers
   const middle = (one: number, other: number, most: number) =>
     (numberIn(name, one, 0, most) + numberIn(name, other, 0, most)) / 2
   const [x, y] = [middle(left, right, across.width), middle(top, bottom, across.height)]

@@ -3,8 +3,8 @@
  * A row's weight holds the averaging. So a batch can be cut into micro-batches whose losses add up.
  */
 
-import type { LossOptions } from '../models/port.ts'
-import * as tf from '../tensorflow/tensorflow.ts'
+import * as tf from '../../tensorflow/tensorflow.ts'
+import type { LossOptions } from '../port.ts'
 
 export type PolicyLossOptions = Extract<LossOptions, { kind: 'policy' }>
 

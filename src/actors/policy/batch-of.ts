@@ -1,18 +1,12 @@
-/** The policy's worker as it is, but for its updates: a trainer outside makes them. */
+/** What an update of the policy is made of, read from the log. */
 import type { Config } from '../../config.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import type { Train } from '../decider/jobs.ts'
-import { type OutsideBatch, trainOutside } from '../learner/outside.ts'
+import type { BatchOf } from '../learner/ports.ts'
 import { readIteration } from '../rollout/log-queries.ts'
-import type { OpenedWorker } from '../runtime/worker.ts'
 import { policyBatch } from './batch.ts'
 
-export function externallyTrained(
-  { worker, note }: OpenedWorker,
-  config: Config,
-  log: LogClient,
-): OpenedWorker {
-  async function batchOf({ iteration, parentVersion, groups }: Train): Promise<OutsideBatch> {
+export function policyBatchOf(config: Config, log: LogClient): BatchOf {
+  return async ({ iteration, parentVersion, groups }) => {
     const played = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
     const { TrajectoryCompleted: trajectories, StepScored: scored } = played
     const { samples, rollouts, health } = policyBatch(groups, trajectories, scored, config)
@@ -22,17 +16,5 @@ export function externallyTrained(
       samples: samples.map((sample) => ({ ...sample, policyVersion: versionOf(sample.id) })),
       ...{ trainedOn: rollouts, health, none: 'no step has an advantage' },
     }
-  }
-
-  return {
-    note: `${note}, trained outside`,
-    worker: {
-      ...worker,
-      async perform(job, context) {
-        if (job.kind !== 'train') return worker.perform(job, context)
-        const train = job.input as Train
-        return trainOutside('policy', train, await batchOf(train), config, context)
-      },
-    },
   }
 }

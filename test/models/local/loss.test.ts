@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { openBackend } from '../../../src/models/local/backend/backend.ts'
 import {
   drift,
   k3,
@@ -8,9 +9,8 @@ import {
   policyLoss,
   supervisedLoss,
   tokenWeights,
-} from '../../src/learning/loss.ts'
-import { openBackend } from '../../src/models/local/backend/backend.ts'
-import * as tf from '../../src/tensorflow/tensorflow.ts'
+} from '../../../src/models/local/loss.ts'
+import * as tf from '../../../src/tensorflow/tensorflow.ts'
 
 await openBackend('cpu')
 

@@ -1,0 +1,66 @@
+/** Answers what is asked of a log: pages of events, positions by natural key, and the head. */
+import {
+  type HasReply,
+  type HeadReply,
+  hasRequest,
+  parseRequest,
+  REQUEST_BOUNDS,
+  type ReadReply,
+  readRequest,
+} from '../../events/log-protocol.ts'
+import type { LogReader } from '../../events/log-reader.ts'
+import { pack } from '../../events/msgpack.ts'
+import type { DiskPause } from './disk-pause.ts'
+import type { RollbackCheck } from './rollback.ts'
+
+/** Encoded requests and replies. Errors: `bus.bad-request`, and `log.rolled-back` of `read`. */
+export type LogAnswers = {
+  readonly read: (body: Uint8Array) => Uint8Array
+  readonly has: (body: Uint8Array) => Uint8Array
+  readonly head: () => Uint8Array
+}
+
+const READ_BYTES = 700 * 1024
+
+export function logAnswers(
+  log: LogReader,
+  checkSeen: RollbackCheck['checkSeen'],
+  pausedSince: DiskPause['since'],
+): LogAnswers {
+  function read(body: Uint8Array): Uint8Array {
+    const {
+      from,
+      until,
+      types,
+      limit,
+      seen,
+      epoch: heard,
+    } = parseRequest(readRequest, body, REQUEST_BOUNDS.read)
+    checkSeen(from - 1, seen, heard)
+    const page = log.page({ from, until, types, limit, maxBytes: READ_BYTES })
+    const reply: ReadReply = {
+      events: page.events.map(({ position, body }) => [position, body] as const),
+      next: page.next,
+      hash: log.hashAt(page.next - 1),
+      head: log.head().position,
+    }
+    return pack(reply)
+  }
+
+  function has(body: Uint8Array): Uint8Array {
+    const { keys } = parseRequest(hasRequest, body, REQUEST_BOUNDS.has)
+    const reply: HasReply = keys.map((key) => log.positionOf('key', key))
+    return pack(reply)
+  }
+
+  function head(): Uint8Array {
+    const reply: HeadReply & { pausedSince: number | null } = {
+      ...log.head(),
+      deadLetters: log.deadLetters(0).total,
+      pausedSince: pausedSince(),
+    }
+    return pack(reply)
+  }
+
+  return { read, has, head }
+}

@@ -1,0 +1,96 @@
+/** Checks of a config that a run is about to begin with. Configs in logs are not asked: nothing waits, and nothing is learned. */
+import type { Refuse } from '../environments/setting.ts'
+import { settingOf } from '../environments/settings.ts'
+import { LORA_TARGETS } from '../models/local/lora-targets.ts'
+import { isPreset } from '../models/local/presets.ts'
+import { MODEL_PROVIDERS } from '../models/registry.ts'
+import { checkCalls } from './calls.ts'
+import { trains } from './checks.ts'
+import { unreadKey } from './read.ts'
+import { DEFAULT_MODEL } from './schema/endpoint.ts'
+import type { Config } from './schema.ts'
+
+export function checkNew(config: Config, refuse: Refuse): void {
+  checkLearns(config, refuse)
+  checkTimes(config, refuse)
+  checkCalls(config, refuse)
+  checkRead(config, refuse)
+}
+
+/**
+ * Refuses a config that claims what a new run would not do. Older runs called judges learning that nobody
+ * trained, and learned from progress that nobody measured.
+ */
+function checkLearns(config: Config, refuse: Refuse): void {
+  const { policy, rewardModel, learning, models } = config
+  const { openAi } = MODEL_PROVIDERS.find(rewardModel.provider, models.module) ?? {}
+  if (openAi && rewardModel.mode === 'co-trained' && rewardModel.trainer === 'own')
+    refuse(
+      'rewardModel.mode',
+      "'co-trained' is not for a judge behind an endpoint that nobody trains",
+      'add --set rewardModel.trainer=external and start a trainer (docs/external-trainers.md), or --set rewardModel.mode=fixed',
+    )
+  if (trains(rewardModel, config) && rewardModel.mode !== 'off' && !trains(policy, config))
+    refuse(
+      'rewardModel.mode',
+      'a local judge begins with the weights of a local policy, and there is none',
+      'use rewardModel.provider openai, or --set rewardModel.mode=off',
+    )
+  if (rewardModel.mode === 'off' && learning.reward === 'progress')
+    refuse(
+      'rewardModel.mode',
+      "'off' measures no progress, and learning.reward is 'progress': nothing would be learned",
+      'add --set rewardModel.mode=fixed, or --set learning.reward=outcome',
+    )
+}
+
+/** Refuses a key that nothing would read. */
+function checkRead(config: Config, refuse: Refuse): void {
+  const unread = unreadKey(config)
+  if (unread) refuse(unread.path.join('.'), unread.message, unread.hint)
+  const { policy, rewardModel, environment } = config
+  const acting = settingOf(environment)?.acting
+  const ofPreset = acting?.kind === 'texts' ? 'free' : 'choices'
+  const isWrong = acting && policy.acting !== ofPreset && policy.acting !== 'choices'
+  if (trains(policy, config) && isPreset(policy.model) && isWrong)
+    refuse(
+      'policy.acting',
+      `'${policy.acting}' is for models that read prompts, and '${policy.model}' is trained from scratch`,
+      `use ${ofPreset}, or a folder as policy.model`,
+    )
+  if (trains(rewardModel, config) && ![DEFAULT_MODEL, policy.model].includes(rewardModel.model))
+    refuse(
+      'rewardModel.model',
+      `'${rewardModel.model}' would not be opened: a local judge begins with the weights of the policy`,
+      'leave it out, or judge by an endpoint: rewardModel.provider openai',
+    )
+  const ours: readonly string[] = LORA_TARGETS
+  const target = policy.lora.expert.targets.find((name) => !ours.includes(name.split('.').at(-1) ?? ''))
+  if (policy.lora.rank !== null && target !== undefined)
+    refuse('policy.lora.targets', `no module is named ${target}`, `choose from ${LORA_TARGETS.join(', ')}`)
+  if (environment.data !== null && environment.source !== 'data' && environment.module === null)
+    refuse(
+      'environment.data',
+      `'${environment.data}' would not be read: environment.source is ${environment.source}`,
+      'add --set environment.source=data, or leave it out',
+    )
+}
+
+/** Node timers fire at once above 2^31 ms (24.8 days), and some of our timers wait for twice the configured time. */
+const MAX_SECONDS = 1_000_000
+
+function checkTimes(config: Config, refuse: Refuse): void {
+  const visit = (value: unknown, path: string): void => {
+    if (typeof value === 'object' && value !== null)
+      for (const [key, inner] of Object.entries(value)) visit(inner, `${path}.${key}`)
+    if (typeof value !== 'number' || value <= MAX_SECONDS || !path.endsWith('Seconds')) return
+    refuse(
+      path,
+      `${value} is more than ${MAX_SECONDS} seconds`,
+      'that is eleven days; nothing can be waited for longer',
+    )
+  }
+  visit(config.run, 'run')
+  visit(config.policy.publish, 'policy.publish')
+  visit(config.rewardModel.publish, 'rewardModel.publish')
+}

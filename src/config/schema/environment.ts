@@ -1,0 +1,82 @@
+/** The section `environment`. */
+import { z } from 'zod'
+import { count, expert, positive, rule, section } from './values.ts'
+
+/** Of every setting; what a setting has of its own is added by who knows them all (src/config.ts). */
+const environmentShape = {
+  name: z
+    .string()
+    .min(1)
+    .default('alfworld')
+    .describe(
+      'Which setting: `alfworld`, `coding`, `web`, `desktop`, `tools`, `agents` (tasks that only agents outside can play), `simulated`; that of a module has its own name.',
+    ),
+  module: z
+    .string()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe(
+      'A setting of your own: a package, or a TypeScript or JavaScript file, that exports `setting`. The path is from this file or the working folder. Its own keys stand in a section of its name.',
+    ),
+  player: z
+    .enum(['own', 'gateway'])
+    .default('own')
+    .describe('Who plays rollouts: this run, or agents outside through `rl gateway`.'),
+  source: z
+    .enum(['generated', 'data'])
+    .default('generated')
+    .describe('Tasks are made by the generator, or read from `data`.'),
+  data: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('Folder, file or archive with the tasks, for source `data`.'),
+  seed: count
+    .default(1)
+    .describe('Root of generated tasks. Runs with other values of `run.seed` still share these tasks.'),
+  difficulty: z
+    .enum(['easy', 'medium', 'hard'])
+    .default('easy')
+    .describe('Size of generated rooms and length of their plans.'),
+  tasks: positive
+    .nullable()
+    .default(400)
+    .describe('Number of training tasks, each in a slot of its own. Null takes all.'),
+  splits: z
+    .record(z.string().min(1), z.string().min(1))
+    .default({ train: 'train', 'in-domain': 'in-domain', ood: 'ood' })
+    .describe("The run's split names and what the environment calls them, e.g. `in-domain: valid_seen`."),
+  maxSteps: positive.default(20).describe('Largest number of steps of a training episode.'),
+  tasksPerIteration: positive.default(16).describe('Number of training tasks that an iteration plays.'),
+  rolloutsPerTask: z
+    .int()
+    .min(2)
+    .default(8)
+    .describe('Number of rollouts of each task: the size of a full group.'),
+  minGroupSize: z
+    .int()
+    .min(2)
+    .default(4)
+    .describe('Smallest group that is learned from. Faults can take rollouts from a group.'),
+  frames: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether the screens of every step go into the log (FramesRecorded, PNG by blob), to look at episodes. If a model sees screens, they always do.',
+    ),
+  sampler: rule('uniform').describe(
+    'How the training tasks of an iteration are chosen: drawn with equal chance (`uniform`), or by a rule of yours.',
+  ),
+  expert: expert({
+    quarantineAfter: positive
+      .default(2)
+      .describe('Number of groups below `minGroupSize` after which a task is set aside.'),
+  }),
+}
+
+/** The section with a setting's own keys besides. */
+export const environmentSection = (own: z.ZodRawShape) =>
+  section({ ...environmentShape, ...own } as typeof environmentShape).describe(
+    'Where the tasks come from and how they are played.',
+  )
