@@ -1,4 +1,4 @@
-/** The process of a role: `rl start` alone, for `npm start` and for those that a head starts. */
+/** The process of a role. It runs `rl start` alone, for `npm start` and for the processes that a head starts. */
 import './cli/packages.ts'
 import { command } from './cli/start.ts'
 import { explain, RlError } from './errors.ts'
@@ -12,5 +12,5 @@ try {
   process.exitCode = error instanceof RlError && error.code === 'cli.usage' ? 2 : 1
 }
 
-// What a library left open keeps the process no longer than this.
+// Handles that a library left open keep the process for at most this time.
 setTimeout(exitWhenWritten, 1_000).unref()

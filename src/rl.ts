@@ -4,7 +4,7 @@ import { forTerminal } from './command-line.ts'
 import { explain, RlError } from './errors.ts'
 import { endWithoutReaders, goOnWithoutReaders } from './platform/output.ts'
 
-/** Every `rl` command, loaded when it is called. */
+/** Every `rl` command. A command is loaded when it is called. */
 const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
   init: () => import('./cli/init.ts'),
   test: () => import('./cli/test.ts'),
@@ -32,7 +32,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   verify: () => import('./cli/verify.ts'),
 }
 
-/** Names of before that still answer. */
+/** Former names of commands, which still work. */
 const FORMER: Readonly<Record<string, string>> = { rm: 'compare-judges' }
 
 async function main([called, ...argv]: readonly string[]): Promise<number> {

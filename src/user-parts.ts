@@ -6,13 +6,13 @@ import { loadProviders, userProvidersOf } from './models/registry.ts'
 import { loadProjections } from './projections/registry.ts'
 import type { UserPart } from './registry.ts'
 
-/** Loads all of a user's own that a config names and that decides or is folded: all that a replay needs. */
+/** Loads all of a user's parts that decide or are folded. A replay needs no others. */
 export async function loadUserParts(config: Config): Promise<void> {
   await loadRules(config)
   await loadProjections(config)
 }
 
-/** The same with what works in a run too: models, sandboxes. Resolves to what the log says of all that decides or answers. */
+/** Also loads the parts that work in a run: models and sandboxes. Resolves to the log's record of all parts that decide or answer. */
 export async function loadAllUserParts(config: Config): Promise<readonly UserPart[]> {
   await loadUserParts(config)
   await loadProviders(config)

@@ -1,4 +1,4 @@
-/** An answer of the model, whole or put together from the pieces of a stream, and what of it a trajectory keeps. */
+/** An answer of the model, complete or joined from the pieces of a stream, and the part that a trajectory keeps. */
 import { z } from 'zod'
 import { eventReader, type ServerEvent } from '../models/openai/events.ts'
 import { BadAnswer, refusalInEvent, withoutInfinities } from '../models/openai/faults.ts'
@@ -14,7 +14,7 @@ type ToolCall = {
 }
 
 export type Answer = {
-  /** The assistant's message as the model gave it, with content, tool calls, reasoning and whatever else. */
+  /** The assistant's message as the model gave it: content, tool calls, reasoning and all other fields. */
   readonly message: Readonly<Record<string, unknown>>
   readonly content: string
   /** Refusal in place of an answer, if the endpoint returns it apart. Null for none. */
@@ -47,14 +47,14 @@ const outline = z.object({
   stop_reason: z.string().nullish().catch(null),
 })
 
-/** The answer in the text of a body. Throws a SyntaxError if it is no JSON, and as `readAnswer`. */
+/** Reads the answer in a body. Throws a SyntaxError if the body is not JSON, and errors as `readAnswer`. */
 export function readBody(text: string, model?: string): Answer {
   return readAnswer(JSON.parse(withoutInfinities(text)), model)
 }
 
 /**
- * Nothing is learned from the answer of another model than the one that was asked.
- * @throws BadAnswer if it is not what the API promises; the refusal that stands in the place of an answer
+ * Reads an answer. Nothing is learned from the answer of another model than `model`.
+ * @throws BadAnswer if the answer breaks the API; the refusal in place of an answer
  */
 export function readAnswer(json: unknown, model?: string): Answer {
   const choices = choicesOf(json)
@@ -87,13 +87,13 @@ function choicesOf(json: unknown): readonly Choice[] {
   return Array.isArray(choices) ? choices : []
 }
 
-/** The choice of a completion of text as one of a chat; any other as it is. */
+/** Returns a text completion's choice in the form of a chat. Other choices stay unchanged. */
 function asChat(choice: Choice): unknown {
   if (typeof choice?.text !== 'string') return choice
   return { ...choice, message: { role: 'assistant', content: choice.text } }
 }
 
-/** The same in an event of a stream. */
+/** Does the same in an event of a stream. */
 function asChatEvent(json: unknown): unknown {
   const choices = choicesOf(json)
   if (!choices.some((choice) => typeof choice?.text === 'string')) return json
@@ -156,17 +156,17 @@ const chunkSchema = z.object({
 })
 
 export type AnswerStream = {
-  /** Takes the bytes as they come. Throws BadAnswer if an event is no chunk of a completion, and the error that one tells. */
+  /** Takes the next bytes. Throws BadAnswer if an event is no chunk of a completion, and the error that an event reports. */
   readonly push: (bytes: Uint8Array) => void
-  /** Whether it is a stream: an event was read, or a comment that keeps it alive. */
+  /** Returns whether this is an event stream: an event was read, or a comment that keeps the stream alive. */
   readonly begun: () => boolean
-  /** Whether `[DONE]` came: nothing of the answer follows. */
+  /** Returns whether `[DONE]` came. No part of the answer follows it. */
   readonly over: () => boolean
-  /** The answer, once the stream is over. Throws BadAnswer if its end is missing. */
+  /** Returns the answer after the end of the stream. Throws BadAnswer if the end is missing. */
   readonly end: () => Answer
 }
 
-/** A field of a message that comes in pieces; servers that write all fields send null with the pieces of others. */
+/** Joins a field of a message that comes in pieces. Some servers write null for a field in pieces of other fields. */
 function joined(before: unknown, piece: unknown): unknown {
   if (piece === null && before !== undefined) return before
   if (typeof before === 'string' && typeof piece === 'string') return before + piece
@@ -177,7 +177,7 @@ const DONE = '[DONE]'
 
 /**
  * Reads server-sent events (`data: {...}` up to `data: [DONE]`) and joins them into one answer.
- * @param model as it was asked for; not compared if absent
+ * @param model name in the request; not compared if absent
  */
 export function answerStream(model?: string): AnswerStream {
   const reader = eventReader()
@@ -216,7 +216,7 @@ export function answerStream(model?: string): AnswerStream {
     for (const choice of choices ?? []) {
       if ((choice.index ?? 0) !== 0) continue
       said = true
-      // vLLM tells them beside the choices or in the first of them.
+      // vLLM reports them beside the choices or in the first choice.
       promptIds ??= choice.prompt_token_ids
       const { role: _, content: piece, tool_calls, ...more } = choice.delta ?? {}
       content += piece ?? ''
@@ -266,19 +266,19 @@ export function answerStream(model?: string): AnswerStream {
   }
 }
 
-/** A router may go on with another model in the middle: then the others' names are the answer's. */
+/** A router may switch to another model in the middle. Then the answer has the names of the other models. */
 function nameOf(names: readonly string[], asked: string | undefined): string | undefined {
   const others = names.filter((name) => asked !== undefined && !isSameModel(asked, name))
   return others.length > 0 ? others.join(', ') : names[0]
 }
 
-/** Servers lose ids of pieces that have no words: fewer than were counted are not the answer's. */
+/** Servers lose ids of pieces without text. If there are fewer ids than counted tokens, they are not the answer's. */
 function isWhole(tokenIds: readonly number[], usage: unknown): boolean {
   const counted = (usage as { readonly completion_tokens?: unknown } | undefined)?.completion_tokens
   return tokenIds.length > 0 && !(typeof counted === 'number' && counted > tokenIds.length)
 }
 
-/** The data of an event. Some servers write no empty line between events: lines that are whole alone are events of their own. */
+/** Returns the data of an event. Some servers write no empty line between events. Then each line that is JSON alone is an event. */
 function dataOf(lines: readonly string[]): readonly string[] {
   const whole = lines.join('\n')
   return lines.length > 1 && !isJson(whole) ? lines : [whole]
@@ -293,7 +293,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** An event that is called an error is one, in JSON or in words. */
+/** Returns the error in an event of type error, as JSON or in words. */
 function errorIn(text: string): unknown {
   const json: unknown = isJson(text) ? JSON.parse(withoutInfinities(text)) : null
   const isTold = typeof json === 'object' && json !== null && ('error' in json || 'message' in json)

@@ -1,4 +1,4 @@
-/** Tool calls that a stream tells in pieces, put together: servers leave out numbers and ids, or give them anew. */
+/** Joins tool calls that a stream sends in pieces. Servers may omit numbers and ids, or assign new ones. */
 
 type CallPiece = {
   readonly index?: number | null
@@ -17,7 +17,7 @@ export type CallPieces = {
 export function callPieces(): CallPieces {
   const calls: Joined[] = []
 
-  /** The call that a piece goes on with; undefined if it begins one. */
+  /** Returns the call that a piece continues, or undefined if it begins one. */
   function before({ index, id, function: called }: CallPiece): Joined | undefined {
     const sameId = id ? calls.findLast((call) => call.id === id) : undefined
     if (sameId && (index == null || sameId.index === index)) return sameId
@@ -35,7 +35,7 @@ export function callPieces(): CallPieces {
       }
       if (id) call.id ??= id
       const name = called?.name ?? ''
-      // Some servers repeat the whole name with every piece.
+      // Some servers repeat the whole name in every piece.
       if (name !== call.name) call.name += name
       call.arguments += called?.arguments ?? ''
     },
@@ -43,16 +43,16 @@ export function callPieces(): CallPieces {
   }
 }
 
-/** Whether a piece that fits in place names another call than the open one. */
+/** Returns whether a piece at the open call's place belongs to another call. */
 function isOther(open: Joined, { index, id, function: called }: CallPiece): boolean {
   const { name, arguments: text } = called ?? {}
   const isNumbered = index != null
   const hasOtherId = Boolean(id && open.id && id !== open.id)
-  // Some servers give each piece an id of its own: one without a name goes on as long as something is missing.
+  // Some servers give each piece its own id. A piece without a name continues the call while its arguments are incomplete.
   if (!name) return hasOtherId && !isNumbered && (!text || isWhole(open.arguments))
   if (hasOtherId) return true
   if (open.name === '') return false
-  // A number that stays may mean that the name comes in pieces, or is told again at the end.
+  // If the number stays, the name may come in pieces, or again at the end.
   if (name !== open.name) return !isNumbered || open.arguments !== ''
   return isWhole(open.arguments) && (!isNumbered || Boolean(text))
 }

@@ -1,4 +1,4 @@
-/** A call that an agent makes in its rollout: sent on to the model, answered as the model answers, and kept as a step. */
+/** A call that an agent makes in its rollout. It is sent to the model, answered like the model, and kept as a step. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import OpenAI from 'openai'
@@ -17,27 +17,27 @@ import { readAll, readable, type Upstream, whyBroken } from './upstream.ts'
 
 export type CallsOptions = {
   readonly upstream: Upstream
-  /** The model that plays a policy version. */
+  /** Returns the model of a policy version. */
   readonly targetOf: (policyVersion: number) => Target
-  /** Takes secrets out of what the endpoint says. */
+  /** Removes secrets from the endpoint's words. */
   readonly clean: (text: string) => string
   /** Resolves when one more call may be made. Rejects if the budget of the run is spent. */
   readonly permit?: () => Promise<void>
-  /** Hears of every fault, by kind. */
+  /** Called for every fault, with its kind. */
   readonly onFault: (kind: string) => void
-  /** Hears of every call that leaves sampling to the endpoint's own defaults, and what it leaves out. */
+  /** Called for every call that leaves sampling options to the endpoint's defaults, with their names. */
   readonly onUntold: (parameters: readonly string[]) => void
-  /** Hears of every answer that nothing can be learned from: the kind of what is wrong with it, and words for people. */
+  /** Called for every answer from which nothing can be learned, with the kind of the reason and words for people. */
   readonly onUntrainable?: (kind: string, text: string) => void
 }
 
-/** Errors: ApiError, PassedOn, in OpenAI's words. */
+/** Answers a call. Errors: ApiError and PassedOn, in OpenAI's form. */
 export type Calls = (rollout: OpenRollout, api: Api, body: Buffer, response: ServerResponse) => Promise<void>
 
-/** Longest answer of a model: with log-probs a token takes some 150 bytes. */
+/** Longest answer of a model. With log-probs a token takes some 150 bytes. */
 const MOST_ANSWER_BYTES = 64_000_000
 
-/** Asked for beside what the agent asks: token ids and log-probs make a trajectory trainable. */
+/** Fields that the gateway adds to the agent's call. Token ids and log-probs make a trajectory trainable. */
 const WANTED = {
   '/chat/completions': { return_token_ids: true, logprobs: true },
   '/completions': { return_token_ids: true, logprobs: 0 },
@@ -49,23 +49,23 @@ const WANTED = {
  */
 const SAMPLING = ['top_p', 'top_k', 'min_p', 'repetition_penalty'] as const
 
-/** Hosted reasoning models have another name for it. */
+/** Hosted reasoning models use another name for it. */
 const LENGTH = 'max_tokens'
 const NEWER_LENGTH = 'max_completion_tokens'
 
-/** Whether the name of the length is ours: a chat of the agent's own says what it says. */
+/** Returns whether the gateway wrote the length field. A chat of the agent's own stays unchanged. */
 function namesLength({ wording, body }: Asked): boolean {
   return wording !== null && LENGTH in body
 }
 
-/** Clients write down what they do not ask for as well. 0 log-probs beside the sampled one are some. */
+/** Returns whether a value asks for something. Clients also write fields that they do not want. 0 asks for the log-prob of the sampled token. */
 function asksFor(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false
 }
 
 export function agentCalls(options: CallsOptions): Calls {
   const { upstream, targetOf, clean, permit, onFault, onUntold, onUntrainable } = options
-  /** Fields that an endpoint refused, by endpoint and kind of call: a server may take ids in whole answers and not in streams. */
+  /** Fields that an endpoint refused, by endpoint and kind of call. A server may report ids in whole answers and not in streams. */
   const refusals = new Map<string, Set<string>>()
 
   function refusedBy({ baseUrl }: Target, { path, tools }: Asked, streamed: boolean): Set<string> {
@@ -99,7 +99,7 @@ export function agentCalls(options: CallsOptions): Calls {
     )
   }
 
-  /** An error that the endpoint told in the place of an answer, or in the middle of one: a refusal like any other. */
+  /** Returns the refusal that the endpoint sent in place of an answer, or in the middle of one. */
   function refusedWithin({ status = 502, statusTold, error }: RefusalWithin): PassedOn {
     return new PassedOn(
       statusTold ? status : 502,
@@ -108,7 +108,10 @@ export function agentCalls(options: CallsOptions): Calls {
     )
   }
 
-  /** The answer's head; asked again without a field of ours that the endpoint names as wrong, or with its own name for the length. */
+  /**
+   * Returns the answer's head. If the endpoint refuses one of our fields by name, the call is repeated without it, or with the endpoint's
+   * own name for the length.
+   */
   async function ask(asked: Asked, target: Target, streamed: boolean, signal: AbortSignal) {
     const known = refusedBy(target, asked, streamed)
     const refused = new Set(known)
@@ -117,7 +120,7 @@ export function agentCalls(options: CallsOptions): Calls {
       const sent = encode(asked, target.model, refused)
       const answer = await upstream.post(target, asked.path, sent, signal)
       if (!isWorded(answer.statusCode)) {
-        // Refused in words of the agent's own, a call is refused without our fields too: nothing is learned from that.
+        // If the agent's own fields are wrong, the call is also refused without ours. Then nothing is learned about our fields.
         if (isAnswer(answer)) for (const field of refused) known.add(field)
         return answer
       }
@@ -125,7 +128,7 @@ export function agentCalls(options: CallsOptions): Calls {
       const place = (field: string) => `${said}`.search(new RegExp(`\\b${field}\\b`))
       const ours = Object.keys(WANTED[asked.path]).filter((field) => !asksFor(asked.body[field]))
       const fields = namesLength(asked) && place(NEWER_LENGTH) >= 0 ? [...ours, LENGTH] : ours
-      // What is refused stands first; after it some servers list all that they take.
+      // The refused field comes first. Some servers list all fields that they take after it.
       const [named] = fields
         .filter((field) => !refused.has(field) && place(field) >= 0)
         .sort((a, b) => place(a) - place(b))
@@ -185,7 +188,7 @@ export function agentCalls(options: CallsOptions): Calls {
   }
 }
 
-/** JSON writes one text in many ways: what it may write as it is stands so. */
+/** Undoes JSON escapes that are not needed. One text has many spellings in JSON. */
 function unescaped(text: string): string {
   return text.replace(/\\(?:(\/)|u00([2-9a-f][0-9a-f])|[\s\S])/gi, (whole, slash, code) => {
     if (code === undefined) return slash ?? whole
@@ -194,12 +197,12 @@ function unescaped(text: string): string {
   })
 }
 
-/** Any status of success, as clients have it. */
+/** Any success status counts, as for clients. */
 function isAnswer({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 200 && statusCode < 300
 }
 
-/** Not a code that clients try again. */
+/** 403 is no status that clients try again. */
 function refuse(error: unknown): never {
   const isSpent = error instanceof RlError && error.code === 'model.budget-spent'
   throw isSpent ? apiError(403, error.message, { code: 'budget_spent' }) : error
@@ -218,7 +221,7 @@ function askedIn(raw: Buffer, api: Api): Asked {
   return { ...exact, messages: plain(exact.messages), tools: plain(exact.tools) }
 }
 
-/** Shorter ones are held by a number. */
+/** A number holds all shorter integers exactly. */
 const LONG_NUMBER = /\d{16}/
 
 /** An answer on its way to the agent. */
@@ -228,11 +231,11 @@ type Passing = {
   readonly keep: (answer: Answer) => void
   /** Name by which the endpoint was asked. */
   readonly model: string
-  /** A refusal that stands within the answer, as the agent may see it. */
+  /** Returns a refusal inside the answer in the form for the agent. */
   readonly refused: (refusal: RefusalWithin) => PassedOn
 }
 
-/** The bytes as they came; read before they are sent, so that a broken answer is a fault and no step. */
+/** Sends the bytes unchanged. They are read first, so a broken answer is a fault and no step. */
 async function passWhole({ answer, response, keep, model }: Passing): Promise<void> {
   const bytes = await readAll(answer, MOST_ANSWER_BYTES, tooLong)
   keep(readBody(utf8Of(bytes), model))
@@ -241,7 +244,7 @@ async function passWhole({ answer, response, keep, model }: Passing): Promise<vo
   response.end(bytes)
 }
 
-/** The answer in the agent's own API. Read and kept before it is told, so that a broken one is a fault and no step. */
+/** Sends the answer in the agent's own API. It is read and kept first, so a broken answer is a fault and no step. */
 async function passWorded(
   { answer, response, keep, model }: Passing,
   wordedAs: (answer: Answer) => { readonly type: string; readonly text: string },
@@ -303,7 +306,7 @@ async function passStream({ answer, response, keep, model, refused }: Passing): 
   }
 }
 
-/** The body of an answer; an ApiError if it has no end. */
+/** Yields the body of an answer. Throws an ApiError if it breaks off. */
 async function* parts(answer: IncomingMessage, body: Readable): AsyncGenerator<Buffer> {
   try {
     for await (const part of body) yield part as Buffer
@@ -313,7 +316,7 @@ async function* parts(answer: IncomingMessage, body: Readable): AsyncGenerator<B
   if (!answer.complete) throw whyBroken(answer, null)
 }
 
-/** A stream that has begun has no status left: what the endpoint said is its last event, and no end follows. */
+/** A stream that has begun can send no status. So the endpoint's words are its last event, and it has no end. */
 async function tornOff(response: ServerResponse, refusal: Buffer | null): Promise<void> {
   if (refusal && !response.destroyed)
     await new Promise<void>((resolve) => {
@@ -323,7 +326,7 @@ async function tornOff(response: ServerResponse, refusal: Buffer | null): Promis
   response.destroy()
 }
 
-/** Until the agent reads on, is gone, or the answer is: it ends at the limit of the call and with the rollout. */
+/** Resolves when the agent reads on, or when the agent or the answer is gone. The answer ends at the call's limit and with the rollout. */
 function drained(response: ServerResponse, answer: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     const go = () => {
@@ -339,7 +342,7 @@ function drained(response: ServerResponse, answer: IncomingMessage): Promise<voi
   })
 }
 
-/** An answer of the endpoint that is none: its status, words and Retry-After go to the agent as they are. */
+/** A refusal of the endpoint. Its status, words and Retry-After are passed on to the agent. */
 export class PassedOn extends Error {
   override readonly name = 'PassedOn'
   readonly status: number
@@ -353,7 +356,7 @@ export class PassedOn extends Error {
     this.retryAfter = retryAfter
   }
 
-  /** The endpoint's words. */
+  /** Returns the endpoint's words. */
   said(): string {
     const text = this.body.toString('utf8')
     return wordsIn(jsonOrNull(text))?.message ?? (text.slice(0, 500) || this.message)
@@ -376,7 +379,7 @@ function tooLong(): ApiError {
   return apiError(502, 'the answer of the model is too long', { code: 'bad_answer' })
 }
 
-/** The kinds of src/models/openai/faults.ts; null for what is the agent's own doing. */
+/** Returns a kind of src/models/openai/faults.ts, or null if the agent caused the error. */
 function faultKind(error: unknown): string | null {
   if (error instanceof BadAnswer) return error.kind
   if (error instanceof SyntaxError) return 'bad-json'
@@ -389,13 +392,13 @@ function faultKind(error: unknown): string | null {
 
 function asAnswer(error: unknown): unknown {
   if (error instanceof BadAnswer || error instanceof SyntaxError) {
-    // The error of a parser quotes what it read, which may be a key.
+    // A parser's error quotes its input, which may hold a key.
     const why = error instanceof BadAnswer ? error.message : 'it is not JSON'
     return apiError(502, `the answer of the model cannot be read: ${why}`.slice(0, 500), {
       code: 'bad_answer',
     })
   }
-  // The agent's own key is right: it is the gateway that the endpoint does not know.
+  // The agent's own key is right. The endpoint does not know the gateway.
   if (error instanceof PassedOn && (error.status === 401 || error.status === 403))
     return apiError(502, "the endpoint refuses the gateway's key", { code: 'upstream_unauthorised' })
   return error

@@ -1,11 +1,11 @@
-/** Images in agents' messages: they become blobs of the run, and what the log keeps of a call names them. */
+/** Images in agents' messages. They become blobs of the run, and the log refers to them. */
 import { sha256Of } from '../events/blobs.ts'
 import type { LogClient } from '../events/log-client.ts'
 
 export type ImageKeeper = {
-  /** A message as JSON, the data URL of each part that is an image replaced by `blob:<sha256>;<media type>`. */
+  /** Returns a message as JSON. The data URL of each image becomes `blob:<sha256>;<media type>`. */
   readonly write: (message: unknown) => string
-  /** Files of all images so far, each once. */
+  /** Returns the files of all images so far, each once. */
   readonly files: () => readonly Uint8Array[]
 }
 
@@ -33,7 +33,7 @@ export function imageKeeper(): ImageKeeper {
   }
 }
 
-/** Before the event that names them. */
+/** Stores the images. Call it before the event that names them is appended. */
 export async function keepImages(log: LogClient, files: readonly Uint8Array[]): Promise<void> {
   for (const bytes of files) await log.putBlob(bytes)
 }

@@ -1,4 +1,4 @@
-/** The rollouts that agents have in hand: who may call, until when, and how each ends. */
+/** The rollouts that agents play: who may call, until when, and how each ends. */
 import { randomBytes } from 'node:crypto'
 import type { Task } from '../environments/port.ts'
 import type { EventData, NewEvent } from '../events/catalogue.ts'
@@ -8,16 +8,18 @@ import { type CallRecorder, callRecorder, type Outcome, type RecordedTraining } 
 
 type Request = EventData<'RolloutRequested'>
 
-/** A rollout that wants an agent. */
+/** A rollout that waits for an agent. */
 export type Assignment = {
   readonly request: Request
   readonly task: Task
-  /** From the moment that an agent takes it. */
+  /** Time limit in ms, from the moment that an agent takes it. */
   readonly deadlineMs: number
-  /** An agent has it: tells so, and begins what waits for it. */
+  /** Called when an agent takes the rollout. It records that in the log and starts the waiting for the end. */
   readonly claimed: (agent: string) => void
-  /** Resolves when the events that end it are in the log. */
-  /** @param images files that the events name */
+  /**
+   * Resolves when the events that end the rollout are in the log.
+   * @param images files that the events name
+   */
   readonly finish: (events: readonly NewEvent[], images: readonly Uint8Array[]) => Promise<void>
 }
 
@@ -26,7 +28,7 @@ export type OpenRollout = {
   readonly assignment: Assignment
   readonly agent: string
   readonly recorder: CallRecorder
-  /** Calls that were let through, answered or not. */
+  /** Calls in progress that were admitted. */
   readonly inFlight: Set<AbortController>
   /** Milliseconds since 1970. */
   readonly deadline: number
@@ -37,19 +39,19 @@ export type Ending =
   | { readonly kind: 'failed'; readonly cause: EventData<'RolloutFailed'>['cause']; readonly error: string }
 
 export type Rollouts = {
-  /** Hands a rollout to an agent. The key is told once and kept as a digest alone. */
+  /** Gives a rollout to an agent. The key is shown once, and only its digest is kept. */
   readonly open: (
     assignment: Assignment,
     agent: string,
   ) => { readonly rollout: OpenRollout; readonly key: string }
   /** Returns the rollout that a key opens. Errors: ApiError 401, 404, and 410 if it is over. */
   readonly find: (id: string, authorization: string | undefined) => OpenRollout
-  /** Ends a rollout; told again with the same words it is the same end. Errors: ApiError 401, 404, 409, 410. */
+  /** Ends a rollout. The same report again gives the same answer. Errors: ApiError 401, 404, 409, 410. */
   readonly end: (id: string, authorization: string | undefined, ending: Ending) => Promise<Ended>
-  /** Whether the rollout has ended, and its end may be told again. Errors: ApiError 401. */
+  /** Returns whether the rollout has ended. Its end may then be reported again. Errors: ApiError 401. */
   readonly isOver: (id: string, authorization: string | undefined) => boolean
   readonly size: () => number
-  /** Gives up all that is open. */
+  /** Ends all calls in progress. If `giveUp` is true, all open rollouts end as failed. */
   readonly stop: (giveUp: boolean) => Promise<void>
   readonly counts: () => Readonly<Record<string, number>>
 }
@@ -65,7 +67,7 @@ type Entry = {
 
 type Finished = Pick<Entry, 'isKeyOf'> & { readonly words: string; readonly ended: Promise<Ended> }
 
-/** Ends that are remembered, for agents that tell theirs twice. */
+/** Number of ended rollouts that are remembered, for agents that report twice. */
 const REMEMBERED = 10_000
 
 export function openRollouts(training?: RecordedTraining): Rollouts {

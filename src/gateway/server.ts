@@ -1,4 +1,4 @@
-/** The gateway's HTTP side: rollouts are taken up, called in and ended. Loopback and a token unless told otherwise. */
+/** The gateway's HTTP server: agents take rollouts, call the model, and end rollouts. Default: loopback, with a token. */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
@@ -29,9 +29,9 @@ import { readAll } from './upstream.ts'
 export type GatewayServer = {
   /** e.g. `http://127.0.0.1:8100` */
   readonly url: string
-  /** Opens `POST /rollouts`. */
+  /** The token for `POST /rollouts`. */
   readonly token: string
-  /** Takes no more, waits for calls in hand up to `ms`, and ends the connections. */
+  /** Refuses new requests, waits up to `ms` for calls in progress, and closes the connections. */
   readonly close: (ms: number) => Promise<void>
 }
 
@@ -45,11 +45,11 @@ export type GatewayServerOptions = {
   /** Token of the server. It is random if absent. */
   readonly token?: string
   readonly maxBodyBytes?: number
-  /** Calls in hand at a time; more are answered 429. */
+  /** Most calls in progress. Further ones are answered with 429. */
   readonly maxCalls?: number
 }
 
-/** Longest time that `POST /rollouts` may wait for one. */
+/** Longest wait of `POST /rollouts`. */
 const LONGEST_WAIT_SECONDS = 300
 
 const takeSchema = z.strictObject({
@@ -132,7 +132,7 @@ export async function startGatewayServer({
   app.all('/rollouts/:id/outcome', async (c) => {
     assertPost(c)
     const [id, authorization] = [c.req.param('id'), authorizationOf(c)]
-    // The key first: a stranger's body is not even read.
+    // The key is checked before the body is read.
     if (!rollouts.isOver(id, authorization)) rollouts.find(id, authorization)
     const ending = readOutcome(parseBody((await bodyOf(c.env.incoming)).toString('utf8')))
     return answer(200, await rollouts.end(id, authorization, ending))
@@ -153,7 +153,7 @@ export async function startGatewayServer({
     }
   }
 
-  /** The model that plays a rollout, as the API lists it. */
+  /** Returns the model of a rollout, in the API's list format. */
   function cardOf(c: Context<HttpEnv, '/rollouts/:id/*'>) {
     const { request } = rollouts.find(c.req.param('id'), authorizationOf(c)).assignment
     return { id: targetOf(request.policyVersion).model, object: 'model', created: 0, owned_by: 'rl' }
@@ -231,7 +231,7 @@ const APIS: Readonly<Record<string, Api>> = {
   '/v1/messages': messages,
 }
 
-/** A refusal in the words of the API that was spoken. */
+/** Returns a refusal in the form of the request's API. */
 function worded(error: unknown, { refusal }: Api): unknown {
   if (!refusal) return error
   const as = (status: number, message: string, retryAfter?: string) =>
@@ -241,7 +241,7 @@ function worded(error: unknown, { refusal }: Api): unknown {
   return as(status, message, status === 429 || status === 503 ? '1' : undefined)
 }
 
-/** Anthropic's clients send the key in a header of its own. */
+/** Anthropic's clients send the key in another header. */
 function authorizationOf({ env }: Context<HttpEnv>): string | undefined {
   const { 'x-api-key': key, authorization } = env.incoming.headers
   return authorization ?? (typeof key === 'string' ? `Bearer ${key}` : undefined)
@@ -276,7 +276,7 @@ function answer(status: number, value: unknown, further: Readonly<Record<string,
 function refused(error: unknown): Response {
   const refusal = error instanceof PassedOn ? error : toApiError(error)
   const { status } = refusal
-  // What is left of a body that nobody reads would stand before the next request.
+  // The unread rest of the body would precede the next request. So the connection is closed.
   const ending: Record<string, string> = status === 413 || status === 401 ? { connection: 'close' } : {}
   if (!(refusal instanceof PassedOn))
     return answer(status, refusal.body, { ...ending, ...retryHeader(status) })

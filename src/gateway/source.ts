@@ -22,18 +22,18 @@ export type RolloutSource = {
    * Returns a rollout for an agent, or null if none came in time. Errors: ApiError 400 if the wish cannot be met here.
    */
   readonly take: (wish: Wish) => Promise<Assignment | null>
-  /** For an agent that left before it was told. */
+  /** Returns an assignment whose agent left before the answer. */
   readonly giveBack: (assignment: Assignment) => void
 }
 
 export type Offers = RolloutSource & {
-  /** Puts a rollout out for agents; what is returned takes it away again. */
+  /** Offers a rollout to agents. Returns a function that withdraws it. */
   readonly offer: (assignment: Assignment) => () => void
 }
 
 type Waiting = { readonly wish: Wish; readonly give: (assignment: Assignment) => void }
 
-/** Rollouts that a run asks for, in the order in which it does. */
+/** The rollouts that a run requests, in the order of the requests. */
 export function openOffers(): Offers {
   const offered = new Set<Assignment>()
   const waiting = new Set<Waiting>()
@@ -96,12 +96,12 @@ export type AgentsOwnOptions = {
   readonly seed: number
   readonly deadlineMs: number
   readonly maxCalls: number
-  /** TaskAdded and RolloutRequested that the log holds already. */
+  /** Known events of the log: TaskAdded, and RolloutRequested below. */
   readonly tasks: readonly EventData<'TaskAdded'>[]
   readonly requests: readonly EventData<'RolloutRequested'>[]
 }
 
-/** Rollouts of tasks that agents bring: for recording an agent in a run of its own, without any loop. */
+/** Rollouts of tasks that agents bring, for recording an agent in its own run without a loop. */
 export function agentsOwn({
   log,
   seed,

@@ -1,4 +1,4 @@
-/** The gateway with all that it needs: as a worker of a live run, or with a run of its own for recording agents. */
+/** Starts the gateway: as a worker of a live run, or with its own run for recording agents. */
 
 import { configsOf } from '../actors/configs.ts'
 import { codeVersion } from '../actors/head/code-version.ts'
@@ -45,12 +45,12 @@ export type GatewayOptions = {
 export type Gateway = {
   readonly server: GatewayServer
   readonly counters: () => Readonly<Record<string, number>>
-  /** Fails when the run cannot be served any longer. */
+  /** Rejects if the run cannot be served any longer. */
   readonly done: Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Calls in hand may end before connections are cut. */
+/** Calls in progress may take this long before connections are closed. */
 const DRAIN_MS = 10_000
 
 /**
@@ -122,7 +122,10 @@ export type RecordOptions = GatewayOptions & {
   readonly maxRolloutCalls: number
 }
 
-/** Keeps a run of its own, in which agents bring their tasks: nothing is judged or trained. A run of that name goes on. Errors: as of `joinRun`. */
+/**
+ * Records agents in a run of the gateway's own. Agents bring their tasks, and nothing is judged or trained. An existing run of that name
+ * continues. Errors: as `joinRun`.
+ */
 export async function recordRun(options: RecordOptions): Promise<Gateway> {
   const { run, target } = options
   const folder = runFolder(run)
@@ -212,7 +215,7 @@ function recordedConfig({ target, deadlineSeconds, callSeconds, maxRolloutCalls 
 
 type Serving = { readonly permit?: () => Promise<void>; readonly training?: RecordedTraining }
 
-/** Rollouts, calls and the server around them. */
+/** Starts rollouts, calls and the server. */
 async function serve(
   { host, port, token, maxCalls, say }: GatewayOptions,
   { targetOf }: Targets,
@@ -254,7 +257,7 @@ async function serve(
       ...(untold > 0 ? { 'sampling left to the endpoint': untold } : {}),
       ...Object.fromEntries([...untrainable].map(([kind, count]) => [`untrainable ${kind}`, count])),
     }),
-    /** @param giveUp whether open rollouts end as failed here; else the run asks for them again */
+    /** @param giveUp whether open rollouts end as failed; else the run requests them again */
     async close(giveUp: boolean): Promise<void> {
       await server.close(DRAIN_MS)
       await rollouts.stop(giveUp)
@@ -263,7 +266,7 @@ async function serve(
   }
 }
 
-/** The last that was started ends first. */
+/** Undoes the steps of the start, the last one first. */
 async function unwind(undo: (() => Promise<void> | void)[]): Promise<void> {
   for (const step of undo.splice(0).reverse()) await step()
 }

@@ -1,4 +1,4 @@
-/** From an agent's calls to the trajectory that the loop knows: one call is one step. */
+/** Builds the loop's trajectory from an agent's calls: one call is one step. */
 import type { Prompting } from '../actors/policy/acting.ts'
 import { packAnswer } from '../actors/policy/prompted-acting.ts'
 import { type SegmentBuilder, segmentBuilder } from '../actors/rollout/segments.ts'
@@ -24,7 +24,7 @@ export type Outcome = {
 export type RecordedTraining = Pick<Prompting, 'trainReasoning'>
 
 export type CallRecorder = {
-  /** Enters a call that was answered. */
+  /** Adds an answered call. */
   readonly add: (call: {
     readonly messages: readonly unknown[]
     readonly tools: unknown
@@ -34,11 +34,11 @@ export type CallRecorder = {
   readonly steps: () => number
   readonly trajectory: (request: Request, outcome: Outcome, durationMs: number) => Trajectory
   readonly calls: (request: Request) => EventData<'CallsRecorded'>
-  /** Files that the messages of the calls name. */
+  /** Returns the files that the messages of the calls name. */
   readonly images: () => readonly Uint8Array[]
 }
 
-/** Keeps the calls of one rollout, in the order of their answers. */
+/** Records the calls of one rollout, in the order of their answers. */
 export function callRecorder(training: RecordedTraining = { trainReasoning: false }): CallRecorder {
   const calls: RecordedCall[] = []
   const observations: string[] = []
@@ -52,7 +52,7 @@ export function callRecorder(training: RecordedTraining = { trainReasoning: fals
   let offered: string | null = null
   let packed: number[] = []
 
-  /** Token ids go on in the open segment if the prompt begins with all of it; nothing is ever tokenised again. */
+  /** Adds token ids to the open segment if the prompt begins with all of it, else to a new one. No text is tokenised again. */
   function pack(generation: Generation): void {
     const { promptTokens } = generation
     const continues = packed.length > 0 && promptTokens !== null && startsWith(promptTokens, packed)
@@ -70,7 +70,7 @@ export function callRecorder(training: RecordedTraining = { trainReasoning: fals
       const texts = messages.map(images.write)
       const kept = commonPrefix(shown, texts)
       const offer = tools === undefined || tools === null ? null : JSON.stringify(tools)
-      // Columns of tokens hold neither images nor sounds, and what a filter cut is not the policy's end.
+      // Token columns hold neither images nor sounds. An answer that a filter cut is not the policy's own end.
       if (messages.every(isText) && answer.finish !== 'content_filter') pack(answer.generation)
       else trainable = false
       observations.push(observationText(messages.slice(kept), kept > 0))
@@ -140,7 +140,7 @@ function observationText(messages: readonly unknown[], goesOn: boolean): string 
   return parts.join('\n')
 }
 
-/** Parts that are words; any other kind is taken for none, known or not. */
+/** Kinds of parts that are words. All other kinds, known or not, are none. */
 const WORDS: ReadonlySet<unknown> = new Set(['text', 'refusal'])
 
 function isText(message: unknown): boolean {

@@ -1,4 +1,4 @@
-/** One call of the model behind the gateway, over connections that are kept. */
+/** Calls of the model behind the gateway, over connections that are kept open. */
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Target } from '../actors/learner/targets.ts'
@@ -16,9 +16,9 @@ export type Upstream = {
 }
 
 export type UpstreamOptions = {
-  /** API key of the endpoint; null for none. */
+  /** API key of the endpoint. Null for none. */
   readonly key: string | null
-  /** Limit of one call, to its last byte. */
+  /** Limit of one call in ms, to its last byte. */
   readonly callMs: number
 }
 
@@ -39,7 +39,7 @@ export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
     return url
   }
 
-  /** The answer at the end of redirects that keep the call as it is. */
+  /** Returns the answer after redirects that keep the method and the body. */
   async function sent(first: URL, body: Buffer, signal: AbortSignal): Promise<IncomingMessage> {
     let url = first
     for (let redirects = 0; ; redirects++) {
@@ -106,7 +106,7 @@ function failed(cause: unknown): Error {
   return apiError(502, `the model cannot be reached: ${why}`, { code: 'connection' })
 }
 
-/** The whole of a body, without its content-encoding. Rejects if it breaks off, or is longer than `most` bytes. */
+/** Reads a whole body, without its content-encoding. Rejects if it breaks off, or is longer than `most` bytes. */
 export function readAll(message: IncomingMessage, most: number, onTooLong: () => Error): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const body = readable(message)
@@ -116,7 +116,7 @@ export function readAll(message: IncomingMessage, most: number, onTooLong: () =>
       bytes += part.byteLength
       if (bytes > most) {
         body.removeAllListeners('data')
-        // What was compressed may have no end.
+        // A compressed body may have no end.
         if (body === message) body.resume()
         else body.destroy()
         reject(onTooLong())
@@ -127,16 +127,16 @@ export function readAll(message: IncomingMessage, most: number, onTooLong: () =>
     })
     const broken = (cause?: Error | null) => reject(whyBroken(message, cause))
     body.on('error', broken)
-    // Every message is closed at last; an error costs its stack.
+    // Every message is closed at last. An error is made only if needed, because its stack is costly.
     body.on('close', () => {
       if (!body.readableEnded) broken(body.errored)
     })
-    // What follows bytes that are no HTTP is closed before anybody listens.
+    // If bytes that are no HTTP follow, the body is closed before anybody listens.
     if (body.destroyed && !body.readableEnded) broken(body.errored)
   })
 }
 
-/** The body of a message without its content-encoding. Errors: ApiError 502 for one that is not read here. */
+/** Returns the body of a message without its content-encoding. Errors: ApiError 502 for an unknown encoding. */
 export function readable(message: IncomingMessage): Readable {
   try {
     return decodedBody(message)

@@ -1,4 +1,4 @@
-/** The gateway as a worker of a run's environment: what the run asks to be played, agents outside play. */
+/** The gateway as a worker of a run's environment. Agents outside play the rollouts that the run requests. */
 import { rolloutQueue } from '../actors/environment/rollout-queue.ts'
 import type { Targets } from '../actors/learner/targets.ts'
 import { openTaskBook } from '../actors/rollout/log-queries.ts'
@@ -16,7 +16,7 @@ type Request = EventData<'RolloutRequested'>
 /** Time that a rollout waits for an agent, including the agent's own time. Agents may come tomorrow. */
 const OFFERED_MS = 24 * 3_600_000
 
-/** Rollouts that a gateway offers or has in agents' hands at a time. */
+/** Most rollouts that a gateway offers or that agents play at a time. */
 const ROLLOUTS_AT_A_TIME = 512
 
 export function gatewayWorker(
@@ -35,11 +35,11 @@ export function gatewayWorker(
   const tasks = openTaskBook(log)
   const deadlineMs = config.run.deadlines.rolloutSeconds * 1000
 
-  /** Resolves when an agent has told the outcome or its time is over: the events are in the log then. */
+  /** Resolves when an agent has reported its outcome or its time is over. The events are in the log then. */
   async function play(request: Request, { beginWait, signal, event }: JobContext): Promise<NewEvent[]> {
     const { rollout } = request
     const task = await tasks.find(request.task)
-    // No agent begins with an older model while the servers still load the one that the run asks for.
+    // No agent begins with an older model while the servers still load the requested one.
     await targets.settled(request.policyVersion, 2 * config.policy.publish.expert.ackSeconds * 1000)
     let endWait = beginWait(`an agent for ${rollout}`, 'agents', deadlineMs)
     try {

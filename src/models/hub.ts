@@ -1,7 +1,7 @@
 /**
- * Fetching model folders from a hub with Hugging Face's routes: `/api/models/NAME/revision/REV?blobs=true` lists the files with
- * sizes and digests, `/NAME/resolve/REV/FILE` gives them. What is broken off goes on where it ended; nothing counts as
- * fetched before its digest is right.
+ * Fetches model folders from a hub with Hugging Face's routes: `/api/models/NAME/revision/REV?blobs=true` lists the files with sizes
+ * and digests, `/NAME/resolve/REV/FILE` returns them. An interrupted download continues at its end. No file counts as fetched before
+ * its digest is right.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
@@ -17,30 +17,30 @@ import { withoutCredentials, withoutSecrets } from '../secrets.ts'
 export type HubOptions = {
   /** e.g. `https://huggingface.co`. */
   readonly endpoint: string
-  /** For gated models; null for none. It is sent to the endpoint alone, not to where it redirects. */
+  /** For gated models; null for none. The token goes to the endpoint alone, not to hosts that it redirects to. */
   readonly token: string | null
   readonly revision?: string
-  /** Of one request until its first byte, and between any two parts after it. */
+  /** Longest silence of a request, before its first byte and between two parts. */
   readonly silenceMs?: number
-  /** Ends a request; what has come by then is kept. */
+  /** Ends a request. The part that has arrived is kept. */
   readonly signal?: AbortSignal
 }
 
 type HubFile = {
   readonly path: string
   readonly bytes: number
-  /** SHA-256 of large files; git's blob id (SHA-1) of the others. */
+  /** SHA-256 of large files, git's blob id (SHA-1) of the others. Null if the hub lists neither. */
   readonly digest: { readonly kind: 'sha256' | 'git'; readonly hex: string } | null
 }
 
 export type HubModel = {
   readonly name: string
-  /** As it was asked for. */
+  /** The revision that was asked for, e.g. `main`. */
   readonly revision: string
-  /** The commit that the revision stands for: all files are of it. */
+  /** The commit of the revision. All files are from it. */
   readonly commit: string
   readonly licence: string | null
-  /** The files that a model here is read from. */
+  /** The files that are needed to read the model. */
   readonly files: readonly HubFile[]
   readonly bytes: number
 }
@@ -49,7 +49,7 @@ export type Progress = { readonly file: string; readonly bytes: number; readonly
 
 const NAME = /^[\w-][\w.-]*\/[\w-][\w.-]*$/
 
-/** Whether a text is a name on a hub (`OWNER/NAME`) and no path that exists here. */
+/** Returns whether a text is a name on a hub (`OWNER/NAME`) and no path that exists here. */
 export function isHubName(text: string): boolean {
   return NAME.test(text) && !existsSync(text)
 }
@@ -72,7 +72,10 @@ const listingSchema = z.looseObject({
   ),
 })
 
-/** @throws RlError `model.hub` where the hub cannot be reached, knows no such model, or it has nothing that can be read here */
+/**
+ * Asks the hub for the files of a model.
+ * @throws RlError `model.hub` if the hub cannot be reached, does not know the model, or if the model has no readable weights
+ */
 export async function describeHubModel(name: string, options: HubOptions): Promise<HubModel> {
   if (!NAME.test(name))
     throw new RlError(`'${name}' is no name on a hub`, { code: 'model.hub', hint: 'use OWNER/NAME' })
@@ -109,18 +112,18 @@ export async function describeHubModel(name: string, options: HubOptions): Promi
   }
 }
 
-/** What a hub says goes to a terminal. */
+/** Makes a hub's text safe for a terminal: printable ASCII, at most 200 characters. */
 export function printable(text: string): string {
   return text.replaceAll(/[^ -~]/g, '?').slice(0, 200)
 }
 
-/** What went wrong, without the token and credentials: errors of fetch quote headers and addresses. */
+/** Returns an error's text without token and credentials: errors of fetch quote headers and addresses. */
 function told(cause: unknown, { token }: HubOptions): string {
   const text = reasonOf(cause)
   return withoutCredentials(token ? withoutSecrets(text, [token]) : text)
 }
 
-/** An error with what is behind it, at times known by its code alone: of several addresses none answered. */
+/** Returns an error's message with its cause. A cause may have only a code, e.g. if none of several addresses answered. */
 function reasonOf(cause: unknown): string {
   const behind = cause instanceof Error ? cause.cause : undefined
   const why = [cause, behind].map((one) => {
@@ -133,10 +136,10 @@ function reasonOf(cause: unknown): string {
   return inner === '' || outer.includes(inner) ? outer : `${outer} (${inner})`
 }
 
-/** More than the list of any model's files has. */
+/** No model's list of files is this large. */
 const MOST_LISTING_BYTES = 32_000_000
 
-/** Undefined where it is no JSON. */
+/** Returns undefined if the list is not JSON. */
 async function readListing(name: string, response: Response, options: HubOptions): Promise<unknown> {
   const read: Uint8Array[] = []
   let bytes = 0
@@ -160,13 +163,13 @@ async function readListing(name: string, response: Response, options: HubOptions
   }
 }
 
-/** Of the templates that transformers 5 writes by name the one that is used; the one file below the top that is fetched. */
+/** The one file below the top folder that is fetched: the template that transformers 5 stores under this name and uses. */
 export const TOOL_TEMPLATE = 'additional_chat_templates/tool_use.jinja'
 const SMALL =
   /^(?:config|generation_config|tokenizer|tokenizer_config|special_tokens_map|adapter_config)\.json$|^chat_template\.jinja$|^LICENSE(?:\.\w+)?$|^README\.md$/
 const WEIGHTS = /^(?:adapter_)?model(?:-\d+-of-\d+)?\.safetensors(?:\.index\.json)?$/
 
-/** Whether a file at this path is one that a model here is read from. */
+/** Returns whether a model is read from a file at this path. */
 export function isModelFile(path: string): boolean {
   return isSmall(path) || WEIGHTS.test(path)
 }
@@ -175,7 +178,7 @@ function isSmall(path: string): boolean {
   return SMALL.test(path) || path === TOOL_TEMPLATE
 }
 
-/** Plain names at the top, and one fixed path below it: nothing can be written outside of the folder. */
+/** Selects files with plain names at the top, and one fixed path below it. So nothing can be written outside the folder. */
 function neededFiles(all: readonly HubFile[]): HubFile[] {
   const weights = all.filter(({ path }) => WEIGHTS.test(path))
   const gguf = all.filter(({ path }) => /^[\w.-]+\.gguf$/.test(path))
@@ -185,8 +188,8 @@ function neededFiles(all: readonly HubFile[]): HubFile[] {
 }
 
 /**
- * Brings all files of the model into a folder.
- * @throws RlError `model.hub`; what has come by then is kept and used by the next call
+ * Fetches all files of the model into a folder.
+ * @throws RlError `model.hub`; the part that has arrived is kept, and the next call continues with it
  */
 export async function fetchHubModel(
   model: HubModel,
@@ -220,12 +223,12 @@ async function fetchFile(
     const response = await ask(name, `/${name}/resolve/${commit}/${path}`, options, {
       ...(have > 0 ? { range: `bytes=${have}-` } : {}),
     })
-    // A server that knows no ranges sends the whole again.
+    // A server without range requests sends the whole file again.
     if (response.status !== 206) have = 0
     const out = await open(part, have > 0 ? 'a' : 'w')
     try {
       for await (const bytes of parts(response, options)) {
-        // On a disk that is nearly full a part of it may be written.
+        // If the disk is nearly full, only a part may be written.
         for (let done = 0; done < bytes.byteLength; ) {
           const { bytesWritten } = await out.write(bytes, done)
           done += bytesWritten
@@ -262,12 +265,12 @@ function isDiskFull(cause: unknown): boolean {
   return cause instanceof Error && /^(?:ENOSPC|EDQUOT)$/.test((cause as NodeJS.ErrnoException).code ?? '')
 }
 
-/** A download fails if nothing comes for `SILENCE_MS`: what nobody has added to for so long is nobody's. */
+/** A download fails after `SILENCE_MS` without data. So a part file that is unchanged for this long has no owner. */
 const PART_LEASE_MS = 600_000
 
 /**
- * The file in which this process collects what comes, so that two of them may fetch the same. What a process left behind that is
- * gone goes on here if it is of the same content, and is removed if it is of another.
+ * Each process downloads into its own .part file, so two can fetch the same model. The part file of a dead process is resumed if its
+ * content hash is equal, else deleted.
  */
 async function ownPart(target: string, content: string): Promise<string> {
   const folder = dirname(target)
@@ -287,13 +290,13 @@ async function ownPart(target: string, content: string): Promise<string> {
   return own
 }
 
-/** 0 if it is gone. */
+/** Returns 0 if the file is gone. */
 async function untouchedMs(path: string): Promise<number> {
   const found = await stat(path).catch(() => null)
   return found === null ? 0 : Date.now() - found.mtimeMs
 }
 
-/** The parts of a body, none of which may take longer than the limit. */
+/** Yields the parts of a body. Throws if a part takes longer than the limit. */
 async function* parts(
   response: Response,
   { silenceMs = SILENCE_MS }: HubOptions,
@@ -317,7 +320,7 @@ async function* parts(
 
 const SILENCE_MS = 30_000
 
-/** A hub that is busy or ill is asked so often in all. */
+/** A hub that is busy or ill gets this many requests in all. */
 const TRIES = 3
 const LONGEST_WAIT_SECONDS = 20
 
@@ -355,7 +358,7 @@ async function ask(
   }
 }
 
-/** What Retry-After says: a number or a date; NaN where it says neither. */
+/** Reads Retry-After, a number or a date. Returns NaN if it is neither. */
 function secondsUntil(retryAfter: string): number {
   if (retryAfter === '') return Number.NaN
   const seconds = Number(retryAfter)
@@ -364,7 +367,7 @@ function secondsUntil(retryAfter: string): number {
 
 const MOST_REDIRECTS = 10
 
-/** Follows redirects by itself, so that an error can say which host failed. */
+/** Follows redirects itself, so that an error can name the host that failed. */
 async function askOnce(
   name: string,
   path: string,
@@ -412,7 +415,7 @@ function originOf(url: string): string | undefined {
   return URL.parse(url)?.origin
 }
 
-/** Of a redirect the host alone: what follows it may be a key. */
+/** Returns a redirect's host without path and query, which may hold a key. */
 function placeOf(url: string, endpoint: string): string {
   const hub = withoutCredentials(endpoint)
   return originOf(url) === originOf(endpoint) ? hub : `${hub} redirects to ${URL.parse(url)?.host}, which`

@@ -1,10 +1,13 @@
-/** Maps by names of strangers: zod's own leave out the key `__proto__`. */
+/** Maps with names from outside as keys. zod's own records drop the key `__proto__`. */
 import { z } from 'zod'
 
 const PROTO = '__proto__'
 type Names = Readonly<Record<string, unknown>>
 
-/** As `z.record(z.string(), values)`, and no name is lost. Checks of a clone (`describe`, `refine`) would lose it: they belong around it. */
+/**
+ * As `z.record(z.string(), values)`, but keeps the key `__proto__`. `describe` and `refine` make a clone, which would drop it: apply them
+ * around this schema.
+ */
 export function byName<Values extends z.ZodType>(values: Values): z.ZodRecord<z.ZodString, Values> {
   const schema = z.record(z.string(), values)
   const { parse } = schema._zod
@@ -15,7 +18,7 @@ export function byName<Values extends z.ZodType>(values: Values): z.ZodRecord<z.
     const own = values._zod.run({ value: given[PROTO], issues: [] }, context)
     if (own instanceof Promise) throw new TypeError('values that are read later are not read by their names')
     read.issues.push(...own.issues.map((issue) => ({ ...issue, path: [PROTO, ...(issue.path ?? [])] })))
-    // In the order in which they were given.
+    // Keeps the order of the given names.
     const others: object = read.value
     read.value = Object.fromEntries(
       Object.keys(given).map((name) => [name, name === PROTO ? own.value : (others as Names)[name]]),

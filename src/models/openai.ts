@@ -1,4 +1,4 @@
-/** The model port over any OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, `rl serve`, a hosted one. */
+/** The model port over any OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, `rl serve` or a hosted one. */
 import OpenAI from 'openai'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
@@ -22,10 +22,20 @@ import { whyUntrainable } from './trained-answer.ts'
 export type EndpointModel = LanguageModel & PromptedModel & { readonly use: () => EndpointUse }
 
 /**
- * Opens an endpoint; nothing is sent yet. `generate` tries again after passing faults (408, 409, 429, 5xx, lost connections,
- * broken answers) as long as the budget lasts, and not before the server's Retry-After.
- * @throws RlError `config.missing-key` without a key for the default endpoint; `config.key` for one that no header can hold; `model.endpoint` for an address with a password. Of `generate`: `model.aborted`; `model.deadline` where
- * the budget ran out; `model.unreachable` where another server has the model; `model.context` where the prompt is too long; `model.not-found` for a name that the server does not know; `model.endpoint` for what else no retry helps.
+ * Opens an endpoint. Nothing is sent yet. `generate` repeats a call after passing faults (408, 409, 429, 5xx, lost connections, broken
+ * answers) as long as the budget lasts, and not before the server's Retry-After.
+ * @throws RlError
+ * - `config.missing-key` without a key for the default endpoint
+ * - `config.key` if no header can hold the key
+ * - `model.endpoint` for an address with a password
+ *
+ * Errors of `generate`:
+ * - `model.aborted` if the signal fired
+ * - `model.deadline` if the budget ran out
+ * - `model.unreachable` if the connection was lost and another server has the model
+ * - `model.context` if the prompt is too long
+ * - `model.not-found` if the server does not know the name
+ * - `model.endpoint` for every other fault that no retry helps
  */
 export function openEndpoint(options: ModelOptions): EndpointModel {
   const { model, baseUrl, apiKeyEnv, callMs, budgetMs, report = () => {} } = options
@@ -94,7 +104,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     }
   }
 
-  /** What vLLM, SGLang and `rl serve` say of the model's context in their list of models. */
+  /** Reads the context from the server's list of models. vLLM, SGLang and `rl serve` report it there. */
   async function windowOfServer(): Promise<number | null> {
     const answer = await client.get<unknown>('/models', { timeout: Math.min(callMs, LIST_MS) })
     const { data } = modelList.parse(answer)
@@ -125,7 +135,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
           if (budget.signal.aborted || error instanceof RlError) throw error
           failed = error as Failed
         }
-        // vLLM names fields where a prompt leaves them no room.
+        // vLLM names fields in its refusal if a prompt leaves no room for the answer.
         if (failed.fault.kind !== 'context' && refusals.adapts(failed.error, failed.sent)) continue
         last = failed.fault
         counter.addFault(last.kind)
@@ -150,7 +160,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     describe: () => ({
       name: model,
       provider: 'openai',
-      // The endpoint knows, and refuses what is too long.
+      // The endpoint knows its context and refuses longer prompts.
       contextTokens: Number.POSITIVE_INFINITY,
       parameters: null,
       backend: null,

@@ -1,7 +1,7 @@
-/** The one port through which the loop uses a language model, whether it runs in this process or behind HTTP. */
+/** The one port through which the loop uses a language model, in this process or behind HTTP. */
 import type { Seed } from '../random.ts'
 
-/** An image by the digest of its file: who asks a model says where the file is. Width and height in pixels. */
+/** An image by the SHA-256 (hex) of its file. Width and height are in pixels. The caller of a model reads the file. */
 export type ImageRef = {
   readonly sha256: string
   readonly bytes: number
@@ -16,20 +16,20 @@ export type ContentPart =
 
 export type ChatMessage = {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
-  /** Parts where images stand among the text. */
+  /** A text, or parts if the message has images. */
   readonly content: string | readonly ContentPart[]
-  /** Of an assistant: the tools that it called. */
+  /** Only in messages of an assistant: the tools that it called. */
   readonly toolCalls?: readonly {
     readonly id?: string
     readonly name: string
     readonly arguments: Readonly<Record<string, unknown>>
   }[]
-  /** Of a tool: the call that it answers, and its name. */
+  /** Only in messages of a tool: id and name of the call that it answers. */
   readonly toolCallId?: string
   readonly toolName?: string
 }
 
-/** A tool as a model is told of it. */
+/** A tool as the model sees it. */
 export type ToolSpec = {
   readonly name: string
   readonly description: string
@@ -39,7 +39,7 @@ export type ToolSpec = {
 
 export type TextMessage = ChatMessage & { readonly content: string }
 
-/** What stands before the text to generate: token ids as they are, plain text, or a chat that the model's template renders. */
+/** The model's input: token ids, a plain text, or a chat that the model's template renders. */
 export type Prompt =
   | { readonly tokens: readonly number[] | Int32Array }
   | { readonly text: string }
@@ -47,7 +47,7 @@ export type Prompt =
       readonly messages: readonly ChatMessage[]
       /** Further variables of the chat template, e.g. `enable_thinking` of Qwen3. */
       readonly template?: Readonly<Record<string, unknown>>
-      /** What the model may call. */
+      /** Tools that the model may call. */
       readonly tools?: readonly ToolSpec[]
     }
 
@@ -56,51 +56,59 @@ export type GenerateRequest = {
   readonly maxTokens: number
   /** 0 is greedy. */
   readonly temperature: number
-  /** Nucleus sampling: the smallest set of tokens with at least this share of probability; 1 keeps all. */
+  /** Nucleus sampling: keeps the smallest set of tokens with at least this share of probability. 1 keeps all. */
   readonly topP?: number
-  /** Only so many of the likeliest tokens; 0 keeps all. */
+  /** Keeps this number of the likeliest tokens. 0 keeps all. */
   readonly topK?: number
-  /** Only tokens with at least this share of the likeliest one's probability (arXiv 2407.01082); 0 keeps all. */
+  /** Keeps tokens with at least this share of the likeliest token's probability (arXiv 2407.01082). 0 keeps all. */
   readonly minP?: number
-  /** Logits of tokens that stand in the prompt or the text so far are divided by it where positive, else multiplied; 1 is none. */
+  /**
+   * Penalises tokens that are in the prompt or in the text so far: a positive logit is divided by it, others are multiplied. 1 changes
+   * nothing.
+   */
   readonly repetitionPenalty?: number
-  /** Log-probs are of temperature 1 (`model`) or of the temperature of the draw, before any cut. Local models only. */
+  /** Temperature of the log-probs: 1 (`model`) or that of the draw (`sampling`), before any cut. Default: `model`. Local models only. */
   readonly logprobs?: 'model' | 'sampling'
-  /** Generation ends after (and keeps) one of these token ids; the model's own end tokens apply besides. */
+  /** Generation ends after one of these token ids, which is kept. The model's own end tokens also apply. */
   readonly stopTokens?: readonly number[]
   /** Generation ends before one of these texts, which is cut off. */
   readonly stopTexts?: readonly string[]
-  /** Seed of this sequence alone: the result depends on no other sequence of the batch. */
+  /** Seed of this sequence alone. The result depends on no other sequence of the batch. */
   readonly seed: Seed
-  /** Only these token sequences may be generated; log-probs are renormalised over the tokens that they allow. Local models only. */
+  /** Only these token sequences may be generated. Log-probs are renormalised over the allowed tokens. Local models only. */
   readonly choices?: readonly (readonly number[])[]
-  /** Sequences with the same key share a growing prefix (an episode): the KV cache of the last call is reused as far as it matches. */
+  /** Sequences with the same key share a growing prefix (an episode). The matching part of the last call's KV cache is reused. */
   readonly cacheKey?: string
 }
 
 /**
- * `stop`: an end token or text, or the end of a choice; `length`: maxTokens or the context was reached; `refused`: an endpoint gave
- * a refusal in place of an answer, or a filter cut it: there is no text, and nothing to learn from.
+ * Why a generation ended:
+ * - `stop`: at an end token, a stop text or the end of a choice
+ * - `length`: `maxTokens` or the context was reached
+ * - `refused`: an endpoint refused, or a filter cut the answer. There is no text and nothing to learn from
  */
 export type FinishReason = 'stop' | 'length' | 'refused'
 
 export type Generation = {
   readonly text: string
   readonly finish: FinishReason
-  /** Sampled token ids with the end token where one was sampled; null where the endpoint does not tell. */
+  /** Sampled token ids, with the end token if one was sampled. Null if the endpoint does not report them. */
   readonly tokens: Int32Array | null
   /**
-   * Log-prob of each sampled token, at temperature 1 unless asked otherwise, before any cut (renormalised over `choices` where
-   * given); null where unknown.
+   * Log-prob of each sampled token, before any cut. The temperature is 1 unless `logprobs` asked otherwise. With `choices` it is
+   * renormalised over the allowed tokens. Null if unknown.
    */
   readonly logprobs: Float32Array | null
-  /** Calls of tools that the endpoint told apart from the text; arguments as the model wrote them. */
+  /** Tool calls that the endpoint returned apart from the text. The arguments are as the model wrote them. */
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: string }[]
-  /** What the endpoint told apart from the text as reasoning, and how many of the first tokens are that: all of them where it cannot be seen. */
+  /**
+   * Reasoning that the endpoint returned apart from the text, and the number of first tokens that belong to it. If that number is unknown,
+   * it is all tokens.
+   */
   readonly reasoning?: { readonly text: string; readonly tokens: number }
-  /** The name that an endpoint's answer bears if it is not that of the model that was asked, '' if it bears none; then nothing is learned from it. */
+  /** Model name in the endpoint's answer if another model was asked. '' if the answer has no name. Nothing is learned from such an answer. */
   readonly otherModel?: string
-  /** Token ids of the rendered prompt; null where the endpoint does not tell. */
+  /** Token ids of the rendered prompt. Null if the endpoint does not report them. */
   readonly promptTokens: Int32Array | null
   readonly usage: {
     readonly promptTokens: number
@@ -110,21 +118,24 @@ export type Generation = {
 }
 
 /**
- * One packed sequence to learn from: a whole trajectory, its sampled tokens marked, its shared prefix computed once.
- * All arrays have length T (tokens); position t describes tokens[t].
+ * One packed sequence to learn from: a whole trajectory with its sampled tokens marked. Its shared prefix is computed once. All
+ * arrays have length T (number of tokens), and position t describes tokens[t].
  */
 export type TrainingSample = {
   readonly id: string
   readonly tokens: Int32Array
-  /** 1 where tokens[t] was sampled and is trained, else 0. */
+  /** [T] 1 if tokens[t] was sampled and is trained, else 0. mask[0] must be 0. */
   readonly mask: Uint8Array
-  /** Advantage of each sampled token; read where mask is 1. For supervised samples the token's weight (1). */
+  /** [T] Advantage of each sampled token, read only if its mask is 1. In supervised samples it is the token's weight (1). */
   readonly advantages: Float32Array
-  /** Behaviour log-probs (from sampling); read where mask is 1. */
+  /** [T] Log-probs at the time of sampling (behaviour policy), read only if the mask is 1. */
   readonly logprobs: Float32Array
-  /** Log-probs of the KL reference; the behaviour log-probs where absent. */
+  /** [T] Log-probs of the KL reference. Default: the behaviour log-probs. */
   readonly referenceLogprobs?: Float32Array
-  /** Tokens allowed at each position, for models that act under a trie: `tokens[offsets[t] .. offsets[t+1])`; an empty range allows all. */
+  /**
+   * Tokens allowed at each position, for models that act under a trie. Position t allows `tokens[offsets[t] .. offsets[t+1])`. An empty
+   * range allows all. `offsets` has length T + 1.
+   */
   readonly allowed?: { readonly offsets: Int32Array; readonly tokens: Int32Array }
 }
 
@@ -132,56 +143,64 @@ export type LossOptions =
   | { readonly kind: 'supervised' }
   | {
       readonly kind: 'policy'
-      /** PPO clip below and above: ratio in [1 - clipLow, 1 + clipHigh]. */
+      /** PPO clip below and above: the ratio is clipped to [1 - clipLow, 1 + clipHigh]. */
       readonly clipLow: number
       readonly clipHigh: number
-      /** Lower bound of the objective for negative advantages, as a multiple of A (dual clip); null for none. */
+      /** Dual clip: lower bound of the objective for negative advantages, as a multiple of A. Null for no bound. */
       readonly dualClip: number | null
-      /** Weight of the k3 KL estimate to the reference. */
+      /** Weight of the k3 estimate of the KL to the reference. */
       readonly klWeight: number
-      /** What bounds the step: PPO's clip where absent; `loss.ts` has the formulas. */
+      /** How the step is bounded. Default: `clip` (PPO). The formulas are in `models/local/loss.ts`. */
       readonly objective?: 'clip' | 'cispo' | 'sapo'
-      /** Of each token where absent, or of the sample: the geometric mean over its tokens (GSPO, arXiv 2507.18071, equation 7). */
+      /** Ratio of each token (default), or of the sample: the geometric mean over its tokens (GSPO, arXiv 2507.18071, equation 7). */
       readonly ratio?: 'token' | 'sequence'
-      /** Weight of the mean entropy of the trained tokens, which the loss is lowered by; 0 where absent. */
+      /** The loss is lowered by this weight times the mean entropy of the trained tokens. Default: 0. */
       readonly entropyWeight?: number
-      /** Share of an optimiser step's tokens, those of the highest entropy, that the objective is about; 1 where absent (arXiv 2506.01939). */
+      /** Share of an optimiser step's tokens that enter the objective: those of the highest entropy (arXiv 2506.01939). Default: 1. */
       readonly entropyShare?: number
-      /** Mean log-ratio of behaviour to policy over a sample's tokens above which its negative advantages are left out; null for none (DeepSeek-V3.2, section 3.1). */
+      /**
+       * If a sample's mean log-ratio of behaviour to policy is above this, its negative advantages are left out (DeepSeek-V3.2, section
+       * 3.1). Null for no limit.
+       */
       readonly offPolicyLimit?: number | null
       /**
-       * Token-mean within each sample and then over samples, over all tokens of the batch, or the sum over samples times a constant,
-       * which no sample's length changes (Dr. GRPO, arXiv 2503.20783).
+       * How token losses are added up:
+       * - `sample`: mean over each sample's tokens, then over samples
+       * - `batch`: mean over all tokens of the batch
+       * - `constantTokens`: the sum over samples times a constant, which does not depend on a sample's length (Dr. GRPO, arXiv 2503.20783)
        */
       readonly aggregate: 'sample' | 'batch' | { readonly constantTokens: number }
     }
 
 export type UpdateOptions = {
   readonly loss: LossOptions
-  /** Logits are divided by it, as when the behaviour log-probs were told; 1 where absent. */
+  /** Logits are divided by this, as when the behaviour log-probs were computed. Default: 1. */
   readonly temperature?: number
   readonly learningRate: number
   readonly weightDecay?: number
   readonly beta1?: number
   readonly beta2?: number
-  /** Global gradient norm limit; null for none. */
+  /** Limit of the global gradient norm. Null for no limit. */
   readonly clipNorm: number | null
-  /** Optimiser steps over the samples; each sees its own part of them. */
+  /** Number of optimiser steps. Each step sees its own part of the samples. */
   readonly updates: number
-  /** Most tokens in one forward pass: memory depends on this, not on the batch. */
+  /** Most tokens in one forward pass. Memory depends on this, not on the batch. */
   readonly tokenBudget: number
-  /** So many of the upper layers alone are trained; all weights that can be where absent. */
+  /** Number of topmost layers to train. If lower layers are frozen, so are weights outside any layer. Default: train all. */
   readonly layers?: number
   /** Order of the samples. */
   readonly seed: Seed
-  /** Mean KL of the policy that sampled to the present one above which the remaining updates are left out: `drift` of models/local/loss.ts. */
+  /**
+   * If the mean KL from the policy that sampled to the present policy is above this, the remaining updates are skipped. The KL is `drift`
+   * of models/local/loss.ts. Null for no limit.
+   */
   readonly klLimit: number | null
   /**
-   * How often an update may halve a step that took the KL beyond `klLimit`, and the rate of the steps behind it; a step that is
-   * too long all the same is taken back. 0 where absent: such a step stays, and the rest is left out.
+   * If a step exceeds `klLimit`, it is halved up to this many times, and so is the rate of later steps. If it is still too long, it is
+   * undone. With 0, the default, the step stays and the rest of the update is skipped.
    */
   readonly klHalvings?: number
-  /** Weights start from fresh optimiser moments. */
+  /** The optimiser's moments start afresh. */
   readonly resetOptimizer?: boolean
 }
 
@@ -190,15 +209,15 @@ export type UpdateMetrics = {
   readonly samples: number
   readonly tokens: number
   readonly loss: number
-  /** Mean k3 over trained tokens. */
+  /** Mean k3 over the trained tokens. */
   readonly kl: number
   readonly entropy: number
   /** Share of trained tokens whose ratio was clipped. */
   readonly clipShare: number
   readonly gradientNorm: number
-  /** How often a step was halved; absent where none may be. */
+  /** Number of times that a step was halved. Absent if `klHalvings` is 0 or absent. */
   readonly klHalvings?: number
-  /** Why the update ended early or was refused: weights are then those of the last good update. */
+  /** Why the update ended early or was refused. The weights are then those of the last good step. Null if all steps were made. */
   readonly stopped: null | {
     readonly reason: 'kl' | 'not-finite'
     readonly sample?: string
@@ -207,22 +226,25 @@ export type UpdateMetrics = {
 }
 
 export type ModelDescription = {
-  /** What the user named: a folder, a preset, or the endpoint's model name. */
+  /** The name that the user gave: a folder, a preset, or the endpoint's model name. */
   readonly name: string
   readonly provider: string
   readonly contextTokens: number
-  /** How many token ids it has; absent if that is not known. */
+  /** Number of token ids. Absent if unknown. */
   readonly vocabulary?: number
   readonly parameters: number | null
-  /** For a local model: the tensor backend and why it was chosen. */
+  /** For a local model: the tensor backend and why it was chosen. Else null. */
   readonly backend: string | null
 }
 
 export interface LanguageModel {
   describe(): ModelDescription
-  /** One generation for each request, in order. */
+  /** Returns one generation for each request, in the order of the requests. */
   generate(requests: readonly GenerateRequest[], signal?: AbortSignal): Promise<Generation[]>
-  /** Log-probs of the masked tokens under the present weights: arrays of length T, 0 where mask is 0. */
+  /**
+   * Returns log-probs of the masked tokens under the present weights: arrays of length T, 0 if the mask is 0. `temperature` divides the
+   * logits. Default: 1.
+   */
   score(
     samples: readonly Pick<TrainingSample, 'tokens' | 'mask' | 'allowed'>[],
     options?: { readonly temperature?: number },
@@ -230,13 +252,13 @@ export interface LanguageModel {
   close(): Promise<void>
 }
 
-/** A model whose weights can be changed and kept. */
+/** A model whose weights can be changed and saved. */
 export interface TrainableModel extends LanguageModel {
   encode(text: string): Int32Array
   decode(tokens: Int32Array | readonly number[]): string
   update(samples: readonly TrainingSample[], options: UpdateOptions): Promise<UpdateMetrics>
-  /** Writes a Hugging Face folder with optimiser state; resolves to the SHA-256 of the weights file. */
+  /** Writes a Hugging Face folder with optimiser state. Resolves to the SHA-256 (hex) of the weights file. */
   save(folder: string): Promise<string>
-  /** Replaces weights (and optimiser state where the folder has it). */
+  /** Replaces the weights, and the optimiser state if the folder has one. */
   load(folder: string): Promise<void>
 }

@@ -1,68 +1,68 @@
 import type { Window } from './openai/window.ts'
 import type { GenerateRequest, ImageRef, LanguageModel } from './port.ts'
 
-/** A model that answers prompts, wherever it lives. Of its requests those with `tokens` or `choices` are for local models alone. */
+/** A model that answers prompts, wherever it runs. Requests with `tokens` or `choices` are for local models alone. */
 export type PromptedModel = Pick<LanguageModel, 'generate' | 'close'> & {
-  /** Whether prompt and answer are expected to fit its context; absent where nothing can be said before it is asked. */
+  /** Resolves to whether prompt and answer are expected to fit its context. Absent if that is unknown before the call. */
   fits?(request: GenerateRequest): Promise<boolean>
-  /** Tokens, faults, cost so far, for `rl status`. */
+  /** Tokens, faults and cost so far, for `rl status`. */
   counts?(): Readonly<Record<string, number>>
 }
 
-/** What a section of the config says of a model (`policy`, `rewardModel`, `adaptation`), and how long its asker waits. */
+/** A model section of the config (`policy`, `rewardModel`, `adaptation`), and how long its caller waits. */
 export type ModelOptions = {
-  /** The section's name, for errors that say which key to change. */
+  /** Name of the section, for errors that say which key to change. */
   readonly section?: 'policy' | 'rewardModel' | 'adaptation'
-  /** The name that the provider knows. */
+  /** The model's name at the provider. */
   readonly model: string
-  /** Null for the provider's own. */
+  /** Null for the provider's default. */
   readonly baseUrl: string | null
-  /** Environment variable with the key. */
+  /** Name of the environment variable with the key. */
   readonly apiKeyEnv: string
-  /** Tokens of its context, prompt and answer; null where the endpoint is to be asked. */
+  /** Context in tokens, prompt and answer together. Null asks the endpoint. */
   readonly windowTokens?: number | null
-  /** What is known of the lengths of prompts, for models that share a server; each has its own where absent. */
+  /** Known lengths of prompts, for models that share a server. Default: one of its own. */
   readonly window?: Window
-  /** Further fields of every request; they stand over those of ours. */
+  /** Further fields of every request. They override ours. */
   readonly extraBody?: Readonly<Record<string, unknown>>
-  /** Further variables of the chat template, e.g. `enable_thinking`; a request's own stand over them. */
+  /** Further variables of the chat template, e.g. `enable_thinking`. A request's own variables override them. */
   readonly template?: Readonly<Record<string, unknown>>
   readonly reasoningEffort?: string | null
   /** Whether a seed is sent with every request. */
   readonly sendSeed?: boolean
-  /** Tells people something that they should know of the endpoint, once. */
+  /** Reports something about the endpoint that people should know, each thing once. */
   readonly report?: (message: string) => void
-  /** Calls at a time; more wait. */
+  /** Most calls at a time. Further calls wait. */
   readonly concurrency: number
-  /** Limit of one call, from sending it to the last byte. */
+  /** Limit of one call in ms, from sending it to the last byte. */
   readonly callMs: number
-  /** Limit of one generation with all its retries and waits. */
+  /** Limit of one generation in ms, with all its retries and waits. */
   readonly budgetMs: number
-  /** Per million tokens, in whatever currency; null where unknown. */
+  /** Price per million tokens, in any currency. Null if unknown. */
   readonly promptPrice: number | null
   readonly completionPrice: number | null
-  /** The file of an image in a prompt; absent where prompts hold none. */
+  /** Reads the file of an image in a prompt. Absent if prompts have no images. */
   readonly readImage?: (image: ImageRef) => Promise<Uint8Array>
-  /** Whether another server has the same model: a connection that is lost twice is then told at once, as `model.unreachable`. */
+  /** Returns whether another server has the same model. Then a connection that is lost twice fails at once with `model.unreachable`. */
   readonly elsewhere?: () => boolean
-  /** To be waited for before each call, retries included; where it fails, no call may be made. */
+  /** Called before each call, retries included. If it rejects, no call is made. */
   readonly permit?: () => Promise<void>
 }
 
-/** Where the models of a section live. Roles ask for what it can do, never for its name. */
+/** Where the models of a section run. Roles ask for its capabilities, never for its name. */
 export interface ModelProvider {
   readonly name: string
-  /** Raised when the same request may be answered otherwise. */
+  /** Raised if the same request may now get another answer. */
   readonly version: number
-  /** Opens a model that answers prompts; nothing is sent yet. Absent where none does. */
+  /** Opens a model that answers prompts. Nothing is sent yet. Absent if no model of this provider does. */
   open?(options: ModelOptions): PromptedModel | Promise<PromptedModel>
-  /** Its weights are in this process and learn. */
+  /** Its weights are in this process and can be trained. */
   readonly trains?: true
-  /** Formulas in place of a model: no figure of it is a measurement. */
+  /** It uses formulas instead of a model. Its figures are no measurements. */
   readonly simulated?: true
-  /** `baseUrl` speaks OpenAI's protocol: the gateway passes calls on to it, new versions are published there. */
+  /** `baseUrl` speaks OpenAI's protocol. The gateway forwards calls to it, and new versions are published there. */
   readonly openAi?: true
 }
 
-/** One of a user's: it answers prompts. */
+/** A provider from a user's module. It answers prompts. */
 export type PromptProvider = Pick<ModelProvider, 'name' | 'version'> & Required<Pick<ModelProvider, 'open'>>

@@ -1,4 +1,4 @@
-/** Ours and a user's providers of language models by name. A user's come from the module that `models.module` names. */
+/** Providers of language models by name: ours, and a user's from the module that `models.module` names. */
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { openRegistry, type UserPart } from '../registry.ts'
@@ -49,7 +49,7 @@ export async function loadProviders(config: ProviderNames): Promise<void> {
   if (message !== undefined) throw new RlError(`${key}: ${message}`, { code: 'provider.unknown', hint })
 }
 
-/** What is wrong with the providers that a config names; null where nothing is. */
+/** Returns what is wrong with the providers that a config names, or null if all of them exist. */
 export function wrongProvider(
   config: ProviderNames,
 ): { readonly key: string; readonly message: string; readonly hint: string } | null {
@@ -64,14 +64,14 @@ export function wrongProvider(
   }
 }
 
-/** The provider that a section names. A user's module must have been loaded. @throws RlError `provider.unknown` */
+/** Returns the provider of a section. A user's module must have been loaded. @throws RlError `provider.unknown` */
 export function providerOf(section: { readonly provider: string }, { models }: ProviderNames): ModelProvider {
   const found = MODEL_PROVIDERS.find(section.provider, models.module)
   if (found) return found
   throw new RlError(`there is no provider '${section.provider}'`, { code: 'provider.unknown' })
 }
 
-/** The user's providers among those that a config names. */
+/** Returns the user's providers that a config names. */
 export function userProvidersOf(config: ProviderNames): UserPart[] {
   const names = new Set(MODEL_SECTIONS.map((section) => config[section].provider))
   return [...names].flatMap((name) => MODEL_PROVIDERS.userPart(name, config.models.module) ?? [])
@@ -93,7 +93,7 @@ const generations = z.array(
   }),
 )
 
-/** A user's provider: what its models give is checked, its calls are counted, and no answer is waited for longer than its asker does. */
+/** Wraps a user's provider: answers are checked, calls are counted, and no answer is waited for longer than the caller's limit. */
 function guarded({ name, version, open }: ModelProvider, file: string): ModelProvider {
   const callOf = (part: string): UserCall => ({
     ...{ file, part: `${LIST}: '${name}': ${part}` },

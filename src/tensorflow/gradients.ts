@@ -1,14 +1,14 @@
-/** Gradients of the TensorFlow.js operations that the losses and the composed layers use; fused kernels bring their own. */
+/** Gradients of the TensorFlow.js operations in the losses and composed layers. Fused kernels have their own. */
 import * as tf from '@tensorflow/tfjs-core'
 
 type Attrs = Readonly<Record<string, unknown>>
-/** The gradient of the loss in each input, by the input's name, computed when it is asked for. */
+/** The gradient of the loss in each input, by the input's name, computed on demand. */
 type Pulled = Record<string, () => tf.Tensor>
 type Needs = Omit<tf.GradConfig, 'kernelName' | 'gradFunc'>
 
 let registered = false
 
-/** Once a process: TensorFlow.js keeps one registry for all its copies. */
+/** Registers the gradients once a process: TensorFlow.js has one registry for all its copies. */
 export function registerGradients(): void {
   if (registered) return
   registered = true
@@ -110,7 +110,7 @@ function register(
   })
 }
 
-/** Of an operation on a list of tensors: a gradient for each, in their order. */
+/** Registers an operation on a list of tensors, with a gradient for each in their order. */
 function registerParts(
   kernelName: string,
   needs: Needs,
@@ -135,7 +135,7 @@ function ofOutput(
 
 type Pull = (dy: tf.Tensor, a: tf.Tensor, b: tf.Tensor) => tf.Tensor
 
-/** Two inputs a and b that may have been broadcast: what came of a broadcast is summed up again. */
+/** Registers an operation on two inputs a and b that may have been broadcast. Gradients of broadcast axes are summed. */
 function elementwise(kernel: string, pull: { readonly a: Pull; readonly b: Pull }): void {
   register(kernel, { inputsToSave: ['a', 'b'] }, (dy, [a, b]) => ({
     a: () => toShape(pull.a(dy, a, b), a.shape),
@@ -148,7 +148,7 @@ function toShape(x: tf.Tensor, shape: number[]): tf.Tensor {
   return tf.reshape(axes.length > 0 ? tf.sum(x, axes) : x, shape)
 }
 
-/** dy of a reduction along `axis`, repeated over the shape that was reduced. */
+/** Returns dy of a reduction along `axis`, repeated over the shape before the reduction. */
 function spread(dy: tf.Tensor, shape: number[], axis: unknown): tf.Tensor {
   const kept = shape.slice()
   for (const i of tf.util.parseAxisParam(axis as number[], shape)) kept[i] = 1

@@ -3,7 +3,7 @@ import { readFloat32, readInt32 } from '../columns.ts'
 
 const ELEMENT_BYTES: Readonly<Record<string, number>> = { I32: 4, F32: 4, U8: 1 }
 
-/** Every column in the data, by the end of its name: whole elements, and of numbers none that is infinite or none at all. */
+/** Checks every column of the data by the end of its name: it has whole elements, and its numbers are finite. */
 export function columnsWrong(data: unknown, path = ''): string | null {
   if (typeof data !== 'object' || data === null) return null
   const values = data as Readonly<Record<string, unknown>>
@@ -28,19 +28,19 @@ function columnWrong(name: string, column: Uint8Array): string | null {
   return at < 0 ? null : `element ${at} is not finite`
 }
 
-/** Whole elements of a column of 4 bytes each. */
+/** Returns the number of elements of a column with 4 bytes each. */
 function elements(column: Uint8Array): number {
   return column.byteLength / 4
 }
 
-/** Ids of tokens: none is negative. */
+/** Token ids must not be negative. */
 export function idsWrong(name: string, column: Uint8Array | undefined): string | null {
   if (column === undefined) return null
   const at = readInt32(column).findIndex((id) => id < 0)
   return at < 0 ? null : `${name}: element ${at} is negative`
 }
 
-/** Each is 0 or 1. */
+/** Each element must be 0 or 1. */
 export function flagsWrong(name: string, column: Uint8Array): string | null {
   const at = column.findIndex((flag) => flag > 1)
   return at < 0 ? null : `${name}: element ${at} is neither 0 nor 1`
@@ -50,7 +50,7 @@ export function lengthWrong(name: string, length: number, expected: number): str
   return length === expected ? null : `${name}: there are ${length} elements, not ${expected}`
 }
 
-/** Never falls, and lies between two numbers, these included. */
+/** Values must not fall, and must lie in [from, until]. */
 function orderWrong(
   name: string,
   values: Int32Array,
@@ -71,7 +71,7 @@ type Sampled = {
   readonly reasoningTokens?: number
 }
 
-/** A log-prob for each sampled token. */
+/** There must be a log-prob for each sampled token. */
 export function sampledWrong({ tokensI32, logprobsF32, reasoningTokens = 0 }: Sampled): string | null {
   const tokens = elements(tokensI32)
   return (
@@ -91,7 +91,7 @@ type Segment = {
   readonly allowedI32?: Uint8Array
 }
 
-/** The segments of a trajectory: columns of one length each, and steps in order, none of them twice. */
+/** Columns of a segment must have one length. Steps must be in order, each only once. */
 export function segmentsWrong(segments: readonly Segment[], steps: number): string | null {
   let next = 0
   for (const [at, segment] of segments.entries()) {

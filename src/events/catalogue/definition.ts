@@ -2,16 +2,16 @@ import { z } from 'zod'
 import type { Seed } from '../../random.ts'
 import type { Author } from '../users.ts'
 
-/** All that the house knows of one type of event. */
+/** Everything that the project knows of one event type. */
 export type EventDefinition<Schema extends z.ZodType = z.ZodType> = {
-  /** Newest schema version; older ones are upcast when they are read. */
+  /** Newest schema version. Older events are upcast when they are read. */
   readonly v: number
   /**
    * Authors of the event. The head refuses it from other users. A role's process may also write what its further
    * workers may.
    */
   readonly by: readonly Author[]
-  /** For the docs, one or two sentences: the fact that this event states. */
+  /** The fact that this event states, in one or two sentences, for the docs. */
   readonly summary: string
   /** Shape of every event of the newest version, whoever wrote it. */
   readonly schema: Schema
@@ -49,19 +49,19 @@ export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
  * bytes cannot be frozen.
  */
 export const seed: z.ZodType<Seed> = z.tuple([z.int().min(0).max(0xffffffff), z.int().min(0).max(0xffffffff)])
-/** Little-endian binary column; the field's name ends with its element type (I32, F32, U8). */
+/** Little-endian binary column. The field's name ends with its element type (I32, F32, U8). */
 export const column: z.ZodType<Uint8Array> = z.instanceof(Uint8Array)
 export const blob = z.strictObject({ sha256, bytes: count })
-/** A folder within a run's: names joined by `/`, none of which leads out of it. */
+/** Path of a folder within a run's folder: names joined by `/`. No name leads out of it. */
 export const innerPath = z
   .string()
   .max(512)
   .regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/)
-/** Most characters of what an endpoint told as reasoning. */
+/** Most characters of an endpoint's reasoning. */
 export const MOST_REASONING = 4_000
 /** Reasoning that an endpoint returned apart from its answer, as text. A longer one is cut to its end. */
 export const reasoning = z.string().max(MOST_REASONING)
-/** Successes among n rollouts. */
+/** Number of successes among n rollouts. */
 export const tally = z.strictObject({ successes: count, n: count })
 
 /** Checks a tally of at least `least` rollouts. Returns what is wrong, or null. */
@@ -71,9 +71,9 @@ export function tallyWrong(name: string, { successes, n }: z.infer<typeof tally>
 }
 /** Figures by name. */
 export const metrics = z.record(z.string(), z.number())
-/** Measured durations and rates: the one part of `data` that may differ between two equal runs; not in the event digest. */
+/** Measured durations and rates. Only this part of `data` may differ between two equal runs. It is not in the event digest. */
 export const timing = z.record(z.string(), z.union([z.number(), z.string()])).optional()
-/** A task as the environment knows it: see environments/port.ts. */
+/** A task of the environment: see environments/port.ts. */
 export const task = z.strictObject({
   id: name,
   environment: name,

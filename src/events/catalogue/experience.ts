@@ -6,7 +6,7 @@ import { purpose } from './iteration.ts'
 /** The party to blame for a rollout without an outcome. Only an agent's own failure may earn a reward. */
 const failureCause = z.enum(['infra', 'env', 'agent', 'budget'])
 
-/** One packed token sequence with the steps `firstStep .. firstStep + stepStartI32.length`; T tokens. */
+/** One packed token sequence with the steps `firstStep .. firstStep + stepStartI32.length`. T is its number of tokens. */
 const segment = z.strictObject({
   firstStep: count,
   /** Int32 [T]. */
@@ -52,7 +52,7 @@ export const experienceEvents = {
       observations: z.array(z.string()),
       /** [steps]. */
       actions: z.array(z.string()),
-      /** Answers that no rule could read, by reason. */
+      /** Number of answers that no rule could read, by reason. */
       invalid: z.record(z.string(), count),
       /**
        * False if token ids or log-probs are unknown. Such a trajectory is judged, but no exact policy gradient exists.
@@ -90,7 +90,7 @@ export const experienceEvents = {
       task: name,
       /** Uint8 [tests]: 1 if the program passes. */
       passedU8: column,
-      /** [tests] how the run ended: `ok`, `runtime_error`, `timeout`, ... */
+      /** [tests] How the run ended: `ok`, `runtime_error`, `timeout`, ... */
       verdicts: z.array(name),
     }),
     wrong: ({ passedU8, verdicts }) =>
@@ -107,7 +107,7 @@ export const experienceEvents = {
       rollout: name,
       iteration: count,
       task: name,
-      /** [steps + 1] image files as blobs of the run; width and height in pixels. */
+      /** [steps + 1] Image files as blobs of the run. Width and height are in pixels. */
       frames: z.array(
         z.strictObject({
           sha256,
@@ -120,7 +120,7 @@ export const experienceEvents = {
     }),
     wrong: ({ frames }) => (frames.length === 0 ? 'frames: there is none' : null),
     key: (data) => `FramesRecorded/${data.rollout}`,
-    // The same text is drawn by other fonts on another machine.
+    // Another machine draws the same text with other fonts.
     reproducible: false,
   }),
   ProgramFlaky: define({
@@ -134,7 +134,7 @@ export const experienceEvents = {
       purpose,
       slot: name,
       task: name,
-      /** Places among the tests of the task. */
+      /** Indices among the tests of the task. */
       tests: z.array(count),
     }),
     wrong: ({ tests }) =>

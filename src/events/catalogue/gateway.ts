@@ -37,7 +37,7 @@ export const gatewayEvents = {
            * the same.
            */
           tools: z.string().nullable(),
-          /** The answer: content, tool calls and whatever else the model said. */
+          /** The answer: content, tool calls and all else that the model said. */
           answer: z.string(),
           model: z.string(),
           finish: z.string(),
@@ -71,7 +71,7 @@ function callsWrong(calls: readonly Call[]): string | null {
   return null
 }
 
-/** Undefined for a text that is no JSON. */
+/** Returns undefined if the text is not JSON. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text)

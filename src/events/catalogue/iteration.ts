@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { count, define, metrics, name, seed, tally, tallyWrong, timing } from './definition.ts'
 
-/** `train`: an active task of the iteration; `candidate`: a proposed task that rides along; `evaluation`: a fixed test task. */
+/** `train`: an active task of the iteration. `candidate`: a proposed task that is played along. `evaluation`: a fixed test task. */
 export const purpose = z.enum(['train', 'candidate', 'evaluation'])
 
 export const iterationEvents = {
@@ -20,7 +20,7 @@ export const iterationEvents = {
       'The tasks of an RL step were chosen. The event names every group, before the first rollout is asked for.',
     schema: z.strictObject({
       iteration: count,
-      /** One group of rollouts each, in order of their slots. */
+      /** One group of rollouts for each task, in order of the slots. */
       groups: z.array(z.strictObject({ slot: name, task: name, purpose: z.enum(['train', 'candidate']) })),
       rolloutsPerTask: count,
     }),
@@ -36,11 +36,11 @@ export const iterationEvents = {
     by: ['environment'],
     summary: 'One rollout of one task should be played. A work queue hands it to one environment worker.',
     schema: z.strictObject({
-      /** Unique in the run, e.g. `3/slot-12/5`; the trajectory bears the same id. */
+      /** Unique in the run, e.g. `3/slot-12/5`. The trajectory has the same id. */
       rollout: name,
       iteration: count,
       purpose,
-      /** For an evaluation the split, for others `train`. */
+      /** The split of an evaluation, else `train`. */
       split: name,
       slot: name,
       task: name,
@@ -71,7 +71,7 @@ export const iterationEvents = {
       policyVersion: count,
       tasks: count,
       rollouts: tally,
-      /** Rollouts lost to faults: not part of the tally. */
+      /** Number of rollouts lost to faults. They are not in the tally. */
       failed: count,
       meanSteps: z.number(),
       timing,

@@ -5,18 +5,18 @@ import { blob, count, define, innerPath, metrics, name, seed, sha256, timing } f
 const update = z.strictObject({
   iteration: count,
   version: count,
-  /** Null for the first version: the cold start. */
+  /** Null for the first version, which is the cold start. */
   parentVersion: count.nullable(),
   /**
    * Digest of the weights and their folder within the folder of this event's run. Null if weights did not change or
    * live elsewhere.
    */
   checkpoint: z.strictObject({ sha256, path: innerPath }).nullable(),
-  /** Rollouts whose tokens were trained on, in the order of the batch; unit tests bear names such as `3/train-00012/test-4`. */
+  /** Rollouts whose tokens were trained on, in the order of the batch. Unit tests have names such as `3/train-00012/test-4`. */
   trainedOn: z.array(name),
   samples: count,
   metrics,
-  /** Why no or only part of the update was made, else null. */
+  /** Why the update was not made, or only partly. Else null. */
   stopped: z.string().nullable(),
   timing,
 })
@@ -26,13 +26,13 @@ const replica = z.strictObject({
   /** Base URL, without credentials. */
   url: z.string(),
   state: z.enum(['done', 'refused', 'timed-out']),
-  /** Why it is not done. */
+  /** Why it is not done. Null if it is. */
   error: z.string().nullable(),
 })
 
 const published = z.strictObject({
   version: count,
-  /** Under which the servers know it; no name is ever used twice. */
+  /** The servers' name for this version. No name is used twice. */
   name,
   kind: z.enum(['lora', 'model']),
   checkpoint: z.strictObject({ sha256, path: innerPath }),
@@ -49,7 +49,7 @@ const retired = z.strictObject({
   timing,
 })
 
-/** A version comes after its parent; only the first has none. */
+/** A version must follow its parent. Only the first has none. */
 function versionWrong({ version, parentVersion }: z.infer<typeof update>): string | null {
   if (parentVersion === null ? version === 0 : parentVersion === version - 1) return null
   return `parentVersion: ${parentVersion} is not the one before ${version}`
@@ -108,7 +108,7 @@ export const modelEvents = {
       parent: z.strictObject({ run: z.string().regex(RUN_ID), sha256, path: innerPath }).nullable(),
       /** Layout of the file: docs/external-trainers.md. */
       format: z.literal('rl-batch/1'),
-      /** The batch, to be had by `blob.get` or from the run's folder. */
+      /** The batch, from `blob.get` or the run's folder. */
       file: blob,
       samples: count,
       /** Number of tokens of all samples, and number of trained tokens. */

@@ -6,7 +6,7 @@ import { purpose } from './iteration.ts'
 const judgement = z.strictObject({
   /** Text that the reward model wrote before its verdict. */
   critique: z.string(),
-  /** +1 good, -1 bad, 0 unreadable. */
+  /** 1 for good, -1 for bad, 0 for unreadable. */
   score: z.union([z.literal(-1), z.literal(0), z.literal(1)]),
   /** Int32 and Float32 [tokens]: the sampled tokens with their log-probs. Empty if unknown. */
   tokensI32: column,
@@ -32,7 +32,7 @@ export const rewardEvents = {
       purpose,
       slot: name,
       task: name,
-      /** Among the tests of the task: the place of its verdicts in each StepScored. */
+      /** Index among the tests of the task: the place of its verdicts in each StepScored. */
       index: count,
       rewardModelVersion: count,
       /** Text that the reward model wrote. */
@@ -41,7 +41,7 @@ export const rewardEvents = {
       test: z.strictObject({ input: z.string(), output: z.string() }).nullable(),
       /** True if the task does not show this input. Absent if unknown, and before version 3. */
       novel: z.boolean().optional(),
-      /** Why none could be read, else null. */
+      /** Why no test could be read, else null. */
       invalid: z.string().nullable(),
       /** Int32 and Float32 [tokens]: the sampled tokens with their log-probs. Empty if unknown. */
       tokensI32: column,
@@ -115,7 +115,7 @@ export const rewardEvents = {
       slot: name,
       task: name,
       rewardModelVersion: count,
-      /** Steps by the sign of their mean verdict. */
+      /** Number of steps by the sign of their mean verdict. */
       steps: z.strictObject({ good: count, bad: count, undecided: count }),
       /** Mean verdict over all judgements of all steps, in [-1, 1]. */
       meanVerdict: z.number().min(-1).max(1),

@@ -1,4 +1,4 @@
-/** Answers one request after the other, by what their handler gives or throws. */
+/** Answers requests one after the other, with the result or the error of their handler. */
 import { type Msg, type MsgHdrs, type NatsConnection, headers as newHeaders } from '@nats-io/transport-node'
 import type { Fault, Headers, Serve } from '../bus.ts'
 import { type Answers, busy } from './answers.ts'
@@ -10,14 +10,14 @@ type Answering = {
   readonly connection: NatsConnection
   readonly answers: Answers
   readonly handler: Serve
-  /** On every answer. */
+  /** Headers of every answer. */
   readonly fields: Headers | undefined
   readonly fault: (fault: Fault) => void
 }
 
 /**
- * Answers a message on its inbox. What the handler gives at once is sent and counted at once: of many requests that came in one
- * piece none is worked on that has no room.
+ * Answers a message on its inbox. A result that is there at once is sent and counted at once. So if many requests arrive together, none
+ * without room is worked on.
  */
 export function answerer({ connection, answers, handler, fields, fault }: Answering) {
   function refuse(message: Msg, error: unknown): number {
@@ -27,7 +27,7 @@ export function answerer({ connection, answers, handler, fields, fault }: Answer
     return body.byteLength
   }
 
-  /** Sends what is given, or the error that is thrown; returns the bytes of either. */
+  /** Sends the result of `give`, or the error that it throws. Returns the number of bytes sent. */
   function send(message: Msg, give: () => Uint8Array): number {
     try {
       const body = give()

@@ -8,26 +8,26 @@ import { isUser } from '../users.ts'
 
 export type Answers = {
   /**
-   * Takes a request whose answer goes to `reply`, or gives null if that asker has too much in hand. What is returned is called once
-   * with the bytes of the answer.
+   * Takes a request whose answer goes to `reply`. Returns null if that client has too many in progress. Else returns a function to call
+   * once with the number of bytes of the answer.
    */
   readonly take: (reply: string, bytes: number) => ((bytes: number) => void) | null
-  /** Whether even a short answer is too much: then none is given. */
+  /** Returns whether even a short answer is too much. Then no answer is sent. */
   readonly isMute: () => boolean
 }
 
-/** Bytes of requests under way, and of answers on their way to the broker. */
+/** Bytes of requests in progress, and of answers on their way to the broker. */
 type Held = { asked: number; unsent: number }
 
-/** For one asker; twice as much for all of them. */
+/** Limit of one client. All clients together have twice as much. */
 const ASKED = 32 * 1024 * 1024
 const UNSENT = 4 * 1024 * 1024
-/** Answers after which the broker is asked whether it has them. */
+/** After this many bytes of answers the broker is asked whether it has them. */
 const FLUSHED = 1024 * 1024
 /** Bytes that a message takes beside its payload. */
 const MESSAGE = 512
 
-/** @param flush resolves when the broker has all that was sent before, or the connection is lost */
+/** @param flush resolves when the broker has everything that was sent before, or when the connection is lost */
 export function openAnswers(flush: () => Promise<void>): Answers {
   const askers = new Map<string, Held>()
   const all: Held = { asked: 0, unsent: 0 }
@@ -82,7 +82,7 @@ export function busy(subject: string): RlError {
   })
 }
 
-/** The user whose inbox this is; nobody proves that it is his own, so all of them together have a bound too. */
+/** Returns the user of an inbox. A client does not prove that the inbox is its own, so all of them together have a limit too. */
 function askerOf(reply: string): string {
   const [first, second] = reply.split('.', 2)
   const user = first === '_CALL' ? second : first.slice('_INBOX_'.length)

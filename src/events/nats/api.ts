@@ -13,10 +13,10 @@ export const nextSubject = (stream: string, consumer: string) =>
 /** Subject that hears the result of each delivery of a stream. */
 export const ackSubjects = (stream: string) => `$JS.ACK.${stream}.>`
 
-/** Whether a subject belongs to JetStream: nobody answers there if a server runs without it. */
+/** Returns whether a subject belongs to JetStream. Nobody answers there if a server runs without it. */
 export function isJetStream(subject: string): boolean {
   return subject.startsWith('$JS.')
 }
 
-/** The write counts only if this is the number of the last message with the same subject; 0 if there is none. */
+/** The write succeeds only if this is the number of the last message with the same subject, or 0 if there is none. */
 export const EXPECTED_LAST_HEADER = 'Nats-Expected-Last-Subject-Sequence'

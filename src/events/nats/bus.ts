@@ -1,4 +1,4 @@
-/** The bus over a connection of the NATS client. Only the files of this folder speak NATS. */
+/** The bus over a connection of the NATS client. Only the files of this folder use NATS. */
 import { randomBytes } from 'node:crypto'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
@@ -28,7 +28,7 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
     for (const lose of [...inFlight]) lose()
   }
 
-  /** The promise, or `bus.disconnected` as soon as the connection is lost. Nothing is kept of it when it has settled. */
+  /** Settles as the promise does. Rejects with `bus.disconnected` as soon as the connection is lost. Nothing is kept after it has settled. */
   function unlessLost<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const lose = () => reject(disconnected(url))
@@ -66,7 +66,10 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
     for (const callback of faultListeners) callback(what)
   }
 
-  /** Whoever may take work can have the server deliver it to any subscription: it comes under its own subject, and is no message of this one. */
+  /**
+   * A user that may take work can have the server deliver it to any subscription. Such a message has its own subject and does not belong to
+   * this subscription.
+   */
   function isRedirected(pattern: string, { subject, data }: Msg): boolean {
     if (covers(pattern, subject)) return false
     const error = new RlError(`a message of ${subject} came to ${pattern}`, { code: 'bus.redirected' })
@@ -99,7 +102,7 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
     },
     async request(subject, body, { timeoutMs, hear }) {
       checkSize(subject, body)
-      // The client would keep the message and lose it when it connects again.
+      // The client would queue the message, and lose it when it connects again.
       if (!connected) throw disconnected(url)
       try {
         const options = isCall(subject) ? { noMux: true, reply: callInbox() } : {}

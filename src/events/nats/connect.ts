@@ -1,4 +1,4 @@
-/** Connecting to a nats-server: within a deadline, with an error that says what is wrong. */
+/** Connects to a nats-server within a deadline. Errors say what is wrong. */
 import { connect as connectSocket } from 'node:net'
 import {
   connect as connectNats,
@@ -13,13 +13,13 @@ import { inboxPrefixOf, isUser, type User } from '../users.ts'
 import { busOver } from './bus.ts'
 
 export type BusOptions = BusAddress & {
-  /** Shown by the server's monitoring. */
+  /** Name in the server's monitoring. */
   readonly name?: string
   /** Time that the first connection may take. Time in which this process itself was busy does not count. */
   readonly timeoutMs?: number
 }
 
-/** Nobody answered in time. */
+/** The server did not answer in time. */
 class NoAnswer extends RlError {
   override readonly name = 'NoAnswer'
 
@@ -28,7 +28,11 @@ class NoAnswer extends RlError {
   }
 }
 
-/** Connects, or fails within the deadline with an error that says whether nobody answered or the token was wrong. */
+/**
+ * Connects within the deadline. The error says whether nobody answered or the token was wrong.
+ * @example
+ * const bus = await connectBus({ url: 'nats://127.0.0.1:4222', token: process.env.NATS_TOKEN })
+ */
 export async function connectBus(options: BusOptions): Promise<Bus> {
   const { timeoutMs = 5_000 } = options
   const listened = openListeningTime()
@@ -37,7 +41,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       try {
         return await connectOnce(options, timeoutMs)
       } catch (error) {
-        // A process that folds its log hears nothing meanwhile: the answer may have been there in time.
+        // A process hears nothing while it folds its log. The answer may have been there in time.
         if (!(error instanceof NoAnswer) || listened.ms() >= 0.9 * timeoutMs) throw error
         await pause(50)
       }
@@ -98,8 +102,8 @@ async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus>
 }
 
 /**
- * Waits for a server's greeting on a connection of its own: the client leaves its socket open when nobody speaks, and
- * that would keep a command from ending.
+ * Waits for a server's greeting on a connection of its own. If nobody answers, the client would leave its socket open and keep a command
+ * from ending.
  */
 function probe({ server, shown }: Address, timeoutMs: number): Promise<void> {
   const { hostname, port } = new URL(server.replace(/^[a-z]+:/, 'http:'))
@@ -135,7 +139,7 @@ const NO_ANSWER = {
 function connectError(error: unknown, shown: string, timeoutMs: number): unknown {
   if (error instanceof RlError) return error
   const { code, message } = causeOf(error) as NodeJS.ErrnoException
-  // The server gave up waiting for this process to say who it is.
+  // The server gave up waiting for this process' credentials.
   if (/authentication timeout/i.test(message)) return new NoAnswer(shown, timeoutMs)
   if (error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError)
     return new RlError(`${shown} refused the token or password`, {
@@ -157,7 +161,7 @@ function connectError(error: unknown, shown: string, timeoutMs: number): unknown
   return new RlError(`cannot connect to ${shown}: ${message}`, { ...NO_ANSWER, cause: error })
 }
 
-/** The client wraps what the socket said. */
+/** The client wraps the socket's error. */
 function causeOf(error: unknown): unknown {
   return error instanceof errors.ConnectionError && error.cause instanceof Error ? error.cause : error
 }
@@ -180,7 +184,7 @@ function tlsOptions({ server }: Address, ca: string | undefined): TlsOptions & {
   return { host, ...(ca === undefined ? {} : { caFile: ca }) }
 }
 
-/** Takes the credentials out of an address, so that what is shown or thrown never holds them. */
+/** Removes the credentials from an address, so that messages and errors never hold them. */
 export function parseAddress({ url, token, user, password }: BusAddress): Address {
   const withScheme = url.includes('://') ? url : `nats://${url}`
   let parsed: URL
@@ -211,14 +215,14 @@ const BAD_URL = {
   hint: 'expected nats://host:port, with the token in NATS_TOKEN or user and password in NATS_USER and NATS_PASSWORD',
 }
 
-/** A name in an address without a password is a token. */
+/** Returns the login. A name without a password is a token. */
 function loginOf({ token, user, password }: { token?: string; user?: string; password?: string }) {
   if (token !== undefined) return { token }
   if (password !== undefined) return { user, pass: password }
   return user === undefined ? {} : { token: user }
 }
 
-/** Time in which this process could have heard something: a turn of its event loop counts as no more than a few ticks. */
+/** Measures the time in which this process could have heard something. A turn of its event loop counts as a few ticks at most. */
 function openListeningTime(): { readonly ms: () => number; readonly close: () => void } {
   const tickMs = 25
   let listened = 0

@@ -1,4 +1,4 @@
-/** Keyed stores as JetStream streams that keep one message a subject. */
+/** Keyed stores, implemented as JetStream streams that keep one message a subject. */
 import { randomUUID } from 'node:crypto'
 import { RlError } from '../../errors.ts'
 import type { Bus } from '../bus.ts'
@@ -7,7 +7,7 @@ import { createSubject, EXPECTED_LAST_HEADER, getSubject } from './api.ts'
 import { JETSTREAM_HINT } from './errors.ts'
 
 const ANSWER_MS = 2_000
-/** The stream is there with other settings, e.g. more replicas. */
+/** The stream exists with other settings, e.g. more replicas. */
 const NAME_IN_USE = 10058
 const NO_MESSAGE = 404
 
@@ -58,7 +58,7 @@ export function natsStore(
   }
 }
 
-/** The settings of a stream that was made once are not changed: see the file stores of earlier versions. */
+/** The settings of an existing stream are not changed: there are file stores of earlier versions. */
 function layoutOf({ name, subjectOf, maxBytes }: KeyedStoreOptions) {
   const stream = subjectOf ? name : `KV_${name}`
   const common = {
@@ -71,7 +71,7 @@ function layoutOf({ name, subjectOf, maxBytes }: KeyedStoreOptions) {
     max_bytes: maxBytes ?? -1,
     max_age: 0,
     num_replicas: 1,
-    // Roles may not ask that way (src/broker/permissions.ts).
+    // Roles must not use it (src/broker/permissions.ts).
     allow_direct: true,
   }
   if (subjectOf) return { stream, subjectOf, settings: { ...common, subjects: [subjectOf('*')] } }

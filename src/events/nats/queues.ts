@@ -1,4 +1,4 @@
-/** Work queues as JetStream streams with one durable consumer each, which the head makes. */
+/** Work queues as JetStream streams with one durable consumer each. The head makes them. */
 import {
   AckPolicy,
   JetStreamApiCodes,
@@ -15,7 +15,7 @@ import { noJetStream, toRlError } from './errors.ts'
 
 export const CONSUMER = 'workers'
 const DEDUPLICATION_MS = 3_600_000
-/** Elections of a cluster take some seconds; whoever asks tries again under the same id. */
+/** Elections of a cluster take some seconds. The client tries again with the same id. */
 const ANSWER_MS = 2_000
 /** Codes with which the server says that a message or a stream does not exist. */
 const GONE: ReadonlySet<number> = new Set([
@@ -25,11 +25,11 @@ const GONE: ReadonlySet<number> = new Set([
 
 export function natsQueues(connection: NatsConnection, url: string) {
   const client = jetstream(connection, { timeout: ANSWER_MS })
-  // Without the question whether JetStream is there: each call tells.
+  // JetStream is not checked for here, because each call would report its absence.
   const manager = jetstreamManager(connection, { timeout: 5_000, checkAPI: false })
   manager.catch(() => {})
 
-  /** Servers ignore options that they do not know, so the answer is compared with the question. */
+  /** Servers ignore unknown options, so the result is compared with the request. */
   async function ensureStream({ name, subject }: QueueOptions): Promise<void> {
     const wanted = {
       name,
@@ -52,7 +52,7 @@ export function natsQueues(connection: NatsConnection, url: string) {
     }
   }
 
-  /** Deliveries are counted by the handler, which ends hopeless work with an event; the server must not drop it in silence. */
+  /** The handler counts deliveries and ends hopeless work with an event. The server must not drop it silently. */
   async function ensureConsumer({ name, subject, ackWaitMs }: QueueOptions): Promise<number> {
     const { delivered } = await (await manager).consumers.add(name, {
       durable_name: CONSUMER,
@@ -67,8 +67,8 @@ export function natsQueues(connection: NatsConnection, url: string) {
   }
 
   /**
-   * A server that was killed may forget how far the numbers of an empty stream were, and give them out again from 1; the consumer
-   * remembers, and hands out nothing below. A consumer that is ahead of its stream is made anew: it delivers all that is there.
+   * A killed server may forget the numbers of an empty stream and start again from 1. The consumer remembers them and delivers nothing
+   * below. So a consumer ahead of its stream is made again and delivers everything in it.
    */
   async function ensureDelivery(queue: QueueOptions): Promise<void> {
     const delivered = await ensureConsumer(queue)

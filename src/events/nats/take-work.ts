@@ -1,6 +1,6 @@
 /**
- * Takes work from a queue: one pull asks for all free slots and waits long, so an idle worker asks every few seconds. A pull
- * that nobody answers (the consumer is gone, the broker was wiped) is asked again; the head makes the queue anew.
+ * Takes work from a queue. One pull asks for all free slots and waits long, so an idle worker asks every few seconds. A pull without an
+ * answer (no consumer, a wiped broker) is repeated. The head makes the queue again.
  */
 import { createInbox, type Msg, type NatsConnection, nanos } from '@nats-io/transport-node'
 import type { Delivery, WorkOptions, WorkResult } from '../bus.ts'
@@ -9,7 +9,7 @@ import { toMessage } from './message.ts'
 import { CONSUMER } from './queues.ts'
 
 const MOST_PULL_MS = 4_000
-/** Pulls under way at a time: the server keeps 512 of all workers. */
+/** Pulls in progress at a time. The server keeps 512 pulls of all workers. */
 const PULLS = 2
 const AGAIN_MS = 250
 
@@ -23,7 +23,7 @@ export function takeWork(
 ): () => Promise<void> {
   const encoder = new TextEncoder()
   const inbox = createInbox(inboxPrefix)
-  // A process that hangs is given work as long as its pulls stand, and each time counts as a try.
+  // A process that hangs gets work as long as its pulls last, and each delivery counts as an attempt.
   const pullMs = Math.min(MOST_PULL_MS, ackWaitMs)
   const next = nextSubject(name, CONSUMER)
   const pulls = new Map<string, Pull>()
@@ -53,7 +53,7 @@ export function takeWork(
     if (pulls.delete(reply)) pull()
   }
 
-  /** Messages come under their own subject and not under the pull's: the oldest pull is taken for the one that asked. */
+  /** Messages have their own subject and not the pull's. So the oldest pull is taken as the one that asked. */
   function countDelivery(): void {
     for (const [reply, pull] of pulls) {
       if (--pull.left <= 0) endPull(reply)
@@ -81,7 +81,7 @@ export function takeWork(
   function take(message: Msg): void {
     const status = message.headers?.code ?? 0
     if (status !== 0 && message.data.byteLength === 0 && !message.reply) {
-      // 404 and 408 end a pull in peace; all else says that the queue is not as it should be.
+      // 404 and 408 end a pull normally. Any other status means that the queue is not in order.
       if (status !== 404 && status !== 408) pullLater()
       endPull(message.subject)
       return
@@ -129,7 +129,7 @@ export function takeWork(
   }
 }
 
-/** From `$JS.ACK.<stream>.<consumer>.<attempt>...`; servers with domains put two words before the stream. */
+/** Reads the attempt from `$JS.ACK.<stream>.<consumer>.<attempt>...`. Servers with domains have two words before the stream. */
 function attemptOf(reply: string): number {
   const words = reply.split('.')
   return Number(words[words.length > 9 ? 6 : 4]) || 1

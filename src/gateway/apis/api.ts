@@ -9,7 +9,7 @@ import type { Answer } from '../answer.ts'
 export type Asked = {
   /** Path at the model's endpoint. */
   readonly path: '/chat/completions' | '/completions'
-  /** Sent to it, but for the model's name and the fields that are wanted besides. */
+  /** Body for the endpoint, without the model's name and the gateway's own fields. */
   readonly body: Readonly<Record<string, unknown>>
   /** The model's name in the agent's call. Null if the agent names none. */
   readonly model: string | null
@@ -23,7 +23,7 @@ export type Asked = {
 
 export type Wording = {
   readonly whole: (answer: Answer, model: string) => object
-  /** The same as server-sent events. The answer is there before the first one is told. */
+  /** As `whole`, in server-sent events. The answer is complete before the first event is sent. */
   readonly events: (
     answer: Answer,
     model: string,
@@ -31,13 +31,13 @@ export type Wording = {
 }
 
 export type Api = {
-  /** Errors: ApiError 400 that names the field. */
+  /** Reads a body. Errors: ApiError 400 with the name of the field. */
   readonly read: (json: unknown) => Asked
   /** A refusal in the API's own words. OpenAI's wording is used if it is absent. */
   readonly refusal?: (status: number, message: string) => object
 }
 
-/** @throws ApiError 400 that names the field */
+/** @throws ApiError 400 with the name of the field */
 export function checked<Schema extends z.ZodType>(schema: Schema, json: unknown): z.output<Schema> {
   let parsed = schema.safeParse(json)
   while (!parsed.success && dropNulls(json, parsed.error.issues.flatMap(everyOne)))
@@ -82,7 +82,7 @@ function innermost(issue: Issue): Issue {
   return { ...deepest, path: [...issue.path, ...deepest.path] }
 }
 
-/** The fields that hold something. */
+/** Returns the fields that are neither null nor undefined. */
 export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),

@@ -1,4 +1,4 @@
-/** OpenAI's chat completions and completions: bodies and answers pass as they are. */
+/** OpenAI's chat completions and completions. Bodies and answers pass unchanged. */
 import { z } from 'zod'
 import { apiError } from '../../openai-api/errors.ts'
 import { type Api, checked, one } from './api.ts'

@@ -1,4 +1,4 @@
-/** Anthropic's messages, as a chat: blocks of text, images, tools and their results. */
+/** Translates Anthropic's messages to a chat: blocks of text, images, tools and their results. */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { parseExact } from '../../exact-json.ts'
@@ -7,7 +7,7 @@ import { apiError } from '../../openai-api/errors.ts'
 import type { Answer } from '../answer.ts'
 import { type Api, checked, given, type Wording } from './api.ts'
 
-/** Said of caches that are not ours to keep. */
+/** A note for caches, which this gateway does not have. */
 const cache = { cache_control: z.unknown().optional() }
 const textBlock = z.strictObject({
   type: z.literal('text'),
@@ -146,7 +146,7 @@ const KINDS: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 }
 
-/** Results of tools are messages of their own, before what else the user says. */
+/** Results of tools become messages of their own, before the rest of the user's content. */
 function chatMessages(role: 'user' | 'assistant', content: string | readonly Block[]): object[] {
   if (typeof content === 'string') return [{ role, content }]
   const results = content.flatMap((one) =>
@@ -172,7 +172,7 @@ function chatMessages(role: 'user' | 'assistant', content: string | readonly Blo
   ]
 }
 
-/** A chat has no field for a tool that failed: it is said. */
+/** A chat has no field for a failed tool, so the text says it. */
 function resultOf({ content = '', is_error }: Extract<Block, { type: 'tool_result' }>): string | object[] {
   const told = partsOf(content)
   if (!is_error) return told
@@ -211,7 +211,7 @@ function contentOf({ content, refusal, toolCalls, generation: { reasoning } }: A
   ]
 }
 
-/** Arguments that a model garbled are told as they are, within an object: the agent's own check answers them. */
+/** Arguments that are not valid JSON are passed on as a text within an object. The agent's own check answers them. */
 function valuesOf(text: string): unknown {
   try {
     byName(z.unknown()).parse(JSON.parse(text || '{}'))

@@ -1,4 +1,4 @@
-/** OpenAI's responses, as a chat: messages, calls of functions and their outputs. Nothing of an earlier response is kept here. */
+/** Translates OpenAI's responses to a chat: messages, function calls and their outputs. Earlier responses are not stored. */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { byName } from '../../models/names.ts'
@@ -82,7 +82,7 @@ const schema = z.strictObject({
   background: z.literal(false).nullish(),
   truncation: z.literal('disabled').nullish(),
   previous_response_id: z.null('no response is kept: send the whole input').optional(),
-  /** No reasoning is encrypted here, and it is no part of an answer that is not. */
+  /** Reasoning is not encrypted here, and unencrypted reasoning is no part of an answer. */
   include: z.array(z.literal('reasoning.encrypted_content')).nullish(),
   metadata: z.unknown().optional(),
   user: z.string().nullish(),
@@ -126,7 +126,7 @@ function formatOf(format: NonNullable<Body['text']>['format']): object | undefin
   return { type, json_schema: given(json_schema) }
 }
 
-/** Calls that stand side by side are one message of the assistant; reasoning of before is not told again. */
+/** Adjacent calls become one message of the assistant. Earlier reasoning is left out. */
 function chatMessages(items: readonly z.output<typeof item>[]): object[] {
   const messages: Record<string, unknown>[] = []
   for (const one of items) {

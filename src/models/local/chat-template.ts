@@ -1,13 +1,13 @@
-/** Chat templates, rendered as transformers' Jinja renders them where the library reads a call in another way. */
+/** Chat templates, rendered as transformers' Jinja does. Our own functions replace those that the template library reads in another way. */
 import { Template } from '@huggingface/jinja'
 import { capitalized, renderTemplate, stripped } from './template-interpreter.ts'
 import { markNumbers, unquoteNumbers, withNumbers } from './written-numbers.ts'
 
 export type ChatTemplate = { readonly render: (variables: Readonly<Record<string, unknown>>) => string }
 
-/** @throws Error where the text is no template, or uses what would be rendered otherwise. */
+/** @throws Error if the text is no template, or uses a feature that would be rendered in another way */
 export function chatTemplate(text: string): ChatTemplate {
-  // Jinja ends lines alike before anything else.
+  // Jinja unifies line ends before anything else.
   const template = new Template(text.replaceAll(/\r\n?/g, '\n'))
   rewrite(template.parsed)
   return {
@@ -32,7 +32,7 @@ const MONTHS = 'January February March April May June July August September Octo
 const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
 const two = (value: number) => String(value).padStart(2, '0')
 
-/** Python's `strftime` of the local time, in English whatever the process's language. */
+/** Python's `strftime` of the local time, always in English. */
 function strftimeNow(format: unknown): string {
   const now = new Date()
   const hour = now.getHours() % 12 || 12
@@ -55,7 +55,7 @@ function capitalize(text: unknown): string {
   return capitalized(text)
 }
 
-/** Python's `==`: lists and dictionaries by what they hold, and a text is never a number. */
+/** Python's `==`: lists and dictionaries are compared by their content, and a text never equals a number. */
 function isEqual(one: unknown, other: unknown): boolean {
   type Held = { readonly value: unknown }
   if (one instanceof Map && other instanceof Map)
@@ -72,7 +72,7 @@ function isEqual(one: unknown, other: unknown): boolean {
   return number(one) === number(other)
 }
 
-/** By names that no template has: the library does not let its own be declared anew. */
+/** Our functions have names that no template has: the library does not allow its own names to be declared anew. */
 const OURS = {
   ' strip': strip('strip', { left: true, right: true }),
   ' lstrip': strip('lstrip', { left: true, right: false }),
@@ -95,7 +95,7 @@ const call = (name: string, args: readonly unknown[]): Node => ({
   args,
 })
 
-/** Puts our functions where the library's would be called, in place. */
+/** Replaces calls of the library's functions by calls of ours, in place. */
 function rewrite(value: unknown): unknown {
   if (Array.isArray(value)) {
     for (const [i, one] of value.entries()) value[i] = rewrite(one)
@@ -135,7 +135,7 @@ function ourFilter(node: Node): Node {
   return name === 'tojson' ? call('unquoted', [node]) : node
 }
 
-/** Python's method and Jinja's filter differ from each other and from the library's. */
+/** Python's `title` and Jinja's filter differ from each other and from the library's. */
 function refuseTitle(name: string): void {
   if (name === 'title') throw new Error('title is not implemented')
 }

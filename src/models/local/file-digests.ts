@@ -1,4 +1,4 @@
-/** Digests of all files of a checkpoint, in a file beside them: one that is missing or damaged is told by its name. */
+/** Digests of all files of a checkpoint, in a file beside them. So a missing or damaged file can be named. */
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
@@ -20,8 +20,8 @@ export async function writeFileDigests(folder: string, known: ReadonlyMap<string
 }
 
 /**
- * Folders of before, and those that others made, have no such file: nothing is known of them here.
- * @throws RlError `model.corrupt` with the name of the first file that is missing or not as it was written
+ * Folders from before, and from other programs, have no such file. Then nothing is checked.
+ * @throws RlError `model.corrupt` with the name of the first file that is missing or has changed
  */
 export async function checkFileDigests(folder: string): Promise<void> {
   const path = join(folder, FILE_DIGESTS)

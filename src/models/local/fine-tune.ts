@@ -15,10 +15,12 @@ const recordSchema = z.union([
   z.strictObject({ text: z.string().min(1) }),
 ])
 
-/** `prompt` and `completion` (trained), `messages` (the assistant's are trained), or `text` (trained but for its first token). */
+/**
+ * A record has `prompt` and `completion` (trained), `messages` (the assistant's are trained), or `text` (trained from its second token on).
+ */
 export type FineTuneRecord = z.infer<typeof recordSchema>
 
-/** @throws RlError `data.record` with the line's number. */
+/** @throws RlError `data.record` with the line's number */
 export function parseRecords(jsonl: string, source: string): FineTuneRecord[] {
   return jsonl.split('\n').flatMap((line, i) => {
     if (line.trim() === '') return []
@@ -42,7 +44,7 @@ export function parseRecords(jsonl: string, source: string): FineTuneRecord[] {
   })
 }
 
-/** Every text of a record: what a new tokenizer must cover. */
+/** Returns all texts of a record. A new tokenizer must cover them. */
 export function recordTexts(record: FineTuneRecord): string[] {
   if ('text' in record) return [record.text]
   if ('prompt' in record) return [record.prompt, record.completion]
@@ -50,8 +52,9 @@ export function recordTexts(record: FineTuneRecord): string[] {
 }
 
 /**
- * The record's tokens, the trained ones marked; the end token after a completion is trained too. One sample, but for chats whose
- * template writes earlier turns anew when later ones come (Qwen3 leaves out what was thought): there one for each answer.
+ * Returns the record's tokens with the trained ones marked. The end token after a completion is trained too. The result is one sample,
+ * except for chats whose template changes earlier turns when later ones follow (Qwen3 drops their thoughts). Then each answer is a
+ * sample.
  */
 export function supervisedSamples(
   record: FineTuneRecord,
@@ -77,8 +80,8 @@ export function supervisedSamples(
 }
 
 /**
- * The tokens that each of these texts, each of which begins with the one before, adds to it: as the text is tokenised whole, since a
- * tokenizer may treat the beginning of a text in its own way. Where tokens reach over the joint, those of the added text alone.
+ * Each text extends the previous one. Returns the tokens that each text adds. Texts are tokenised whole, because many tokenizers treat
+ * the start of a text differently. If a token spans the joint, only the added text is tokenised.
  */
 function pieces(texts: readonly string[], encode: (text: string) => ArrayLike<number>): number[][] {
   let known: number[] = []
@@ -108,7 +111,7 @@ function sampleOf(id: string, parts: readonly Part[]): TrainingSample {
   }
 }
 
-/** A chat up to an answer of the assistant, without and with it, as the template renders it. */
+/** A rendered chat up to an answer of the assistant, without and with that answer. */
 type Turn = { readonly before: string; readonly after: string }
 
 function chatTurns(messages: readonly z.infer<typeof message>[], tokenizer: Tokenizer): Turn[] {
@@ -125,7 +128,7 @@ function chatTurns(messages: readonly z.infer<typeof message>[], tokenizer: Toke
   })
 }
 
-/** What the template adds for an answer is trained up to the end token. */
+/** Trains the tokens that the template adds for an answer, up to the end token. */
 function turnParts(turns: readonly Turn[], tokenizer: Tokenizer): Part[] {
   const texts = turns.flatMap(({ before, after }) => [before, after])
   return pieces(texts, (text) => tokenizer.encode(text)).flatMap((tokens, i) => {
@@ -138,11 +141,11 @@ function turnParts(turns: readonly Turn[], tokenizer: Tokenizer): Part[] {
 
 export type FineTuneOptions = {
   readonly epochs: number
-  /** Samples of one optimiser step. */
+  /** Number of samples of one optimiser step. */
   readonly batch: number
-  /** The highest rate: reached after the warm-up, then a half cosine down to a tenth. */
+  /** The highest rate. It is reached after the warm-up and then falls as a half cosine to a tenth. */
   readonly learningRate: number
-  /** Share of the steps in which the rate rises. */
+  /** Share of the steps with a rising rate. */
   readonly warmup: number
   readonly tokenBudget: number
   readonly weightDecay: number
@@ -158,8 +161,8 @@ export type FineTuneStep = {
 }
 
 /**
- * One optimiser step for each batch of each epoch, in an order drawn from the seed.
- * @throws RlError `model.not-finite` where a step was refused; the weights are those before it.
+ * Makes one optimiser step for each batch of each epoch, in an order drawn from the seed.
+ * @throws RlError `model.not-finite` if a step was refused; the weights are those before it
  */
 export async function fineTune(
   model: TrainableModel,

@@ -1,4 +1,4 @@
-/** Conversions between float32 and the two 16-bit float formats of checkpoints; to 16 bits rounds to nearest, ties to even. */
+/** Conversions between float32 and the two 16-bit float formats of checkpoints. Conversions to 16 bits round to nearest, ties to even. */
 
 const word = new Uint32Array(1)
 const float = new Float32Array(word.buffer)
@@ -21,7 +21,7 @@ export function f32ToBf16(values: Float32Array): Uint16Array {
   return bits
 }
 
-/** All 65,536 values: made on first use. */
+/** Values of all 65,536 halves, computed on first use. */
 let halves: Float32Array | undefined
 
 export function f16ToF32(bits: Uint16Array): Float32Array {

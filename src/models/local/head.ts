@@ -2,12 +2,12 @@ import * as tf from '../../tensorflow/tensorflow.ts'
 import { activeHeap } from './backend/wasm.ts'
 import { embedding } from './ops.ts'
 
-/** Logits in memory at once (16 MB): more rows are cut into chunks and computed again for the gradient. */
+/** Most logits in memory at once (16 MB). More rows are cut into chunks, which are computed again for the gradient. */
 const CHUNK_LOGITS = 2 ** 22
-/** Rows of a chunk at least: each chunk reads the whole head, and fewer of a real vocabulary would take as long. */
+/** Least rows of a chunk. Each chunk reads the whole head. With a real vocabulary fewer rows would take as long. */
 const LEAST_ROWS = 256
 
-/** The gradient of entropies holds four tensors of a chunk's size beside those of the log-probs: so much smaller are its chunks. */
+/** With a gradient of entropies chunks are smaller by this factor: it holds four more tensors of a chunk's size. */
 const ENTROPY_CHUNKS = 3
 
 function rowsOfChunk(vocabSize: number, ofEntropy = false): number {
@@ -15,23 +15,23 @@ function rowsOfChunk(vocabSize: number, ofEntropy = false): number {
   return ofEntropy ? Math.ceil(rows / ENTROPY_CHUNKS) : rows
 }
 
-/** Bytes of a chunk's logits and their gradient. */
+/** Returns the bytes of a chunk's logits and their gradient. */
 export function headBytes(vocabSize: number): number {
   return 2 * 4 * vocabSize * rowsOfChunk(vocabSize)
 }
 
-/** Far below every logit, and finite, so that no product with a zero probability becomes NaN. */
+/** Far below every logit, but finite: a product with a zero probability does not become NaN. */
 const FORBIDDEN = -1e30
 
-/** For each row the token ids it may take, as `tokens[offsets[row] .. offsets[row + 1]]`; an empty range allows all. */
+/** Allowed token ids of each row: `tokens[offsets[row] .. offsets[row + 1]]`. An empty range allows all. */
 export type Allowed = { readonly offsets: Int32Array; readonly tokens: Int32Array }
 
 /**
- * Log-prob of one token of each row and the entropy of the row's distribution, through the output head: hidden [rows, d],
+ * Returns the log-prob of one token of each row and the entropy of the row's distribution, through the output head: hidden [rows, d],
  * head [vocab, d], targets [rows] -> [2, rows]. With `allowed`, distributions are renormalised over the allowed tokens.
  * Differentiable in hidden and, unless it is frozen, in head.
- * @param frozen no gradient of the head is asked for: at a real vocabulary it would be the largest tensor of all
- * @param ofEntropy whether the entropies carry a gradient
+ * @param frozen if true, the head has no gradient: with a real vocabulary it would be the largest tensor of all
+ * @param ofEntropy whether the entropies have a gradient
  */
 export function headLogprobs(
   hidden: tf.Tensor2D,
@@ -65,7 +65,7 @@ export function headLogprobs(
       return { logits, ...logprobRows(logits, targets.subarray(from, to)) }
     }
     const parts = chunks.map(([from, to]) => {
-      // To the end of the operation the logits of all chunks would fill the memory.
+      // Kept until the end of the operation, the logits of all chunks would fill the memory.
       if (chunks.length > 1) return tf.tidy(() => rowsOf(from, to).out)
       const { out, logits, lse } = rowsOf(from, to)
       kept = [logits, lse]
@@ -98,7 +98,7 @@ export function headLogprobs(
           if (!more) continue
           const before = dw
           dw = before ? tf.add(before, more) : more
-          // [vocab, d] each: kept to the end of the pass, the sums of all chunks would fill the memory.
+          // [vocab, d] each. Kept until the end of the pass, the sums of all chunks would fill the memory.
           if (before) tf.dispose([before, more])
         }
         const dh = dhidden.length === 1 ? dhidden[0] : tf.concat(dhidden, 0)
@@ -109,12 +109,12 @@ export function headLogprobs(
   return (frozen ? op(hidden) : op(hidden, w)) as tf.Tensor2D
 }
 
-/** Rows of the packed hidden states, [rows.length, d]. */
+/** Returns the chosen rows of the packed hidden states, [rows.length, d]. */
 export function selectRows(hidden: tf.Tensor2D, rows: Int32Array): tf.Tensor2D {
   return embedding(hidden, tf.tensor1d(rows, 'int32'))
 }
 
-/** Forbidden tokens get a logit of no weight; `logits` is a fresh tensor and may be changed in place. */
+/** Gives forbidden tokens a logit without weight. `logits` must be a fresh tensor and may be changed in place. */
 function restrict(logits: tf.Tensor2D, firstRow: number, { offsets, tokens }: Allowed): tf.Tensor2D {
   const [rows, vocab] = logits.shape
   const heap = activeHeap()

@@ -3,23 +3,23 @@ import type { UpdateOptions } from '../port.ts'
 import { type Params, weight } from './params.ts'
 
 /**
- * Keeps an update within its KL limit: a step that went too far is halved, and so is the rate of those behind it, until it is short
- * enough; where no halving is left it is taken back. Without `klHalvings` a step stays as it is.
+ * Keeps an update within its KL limit. A step that went too far is halved until it is short enough, and so is the rate of later steps.
+ * If no halvings are left, the step is undone. Without `klHalvings` a step stays as it is.
  */
 export type Leash = {
-  /** @param kl of the policy that sampled to the present one: the mean `drift` of models/local/loss.ts over trained tokens */
+  /** @param kl mean over trained tokens of `drift` (models/local/loss.ts), from the policy that sampled to the present one */
   tooFar(kl: number): boolean
-  /** How often a step was halved: so often is the learning rate as well. */
+  /** Number of halvings so far. The learning rate is halved as often. */
   readonly halvings: number
-  /** Before a step; the weights that it will move are copied, four bytes each. */
+  /** Called before a step. Copies the weights that the step will change, four bytes each. */
   keep(): Promise<void>
-  /** Leaves half of what is left of the last step; false where there is none, or it may not be halved any more. */
+  /** Halves the rest of the last step. Returns false if there is no step or no halving left. */
   halve(): Promise<boolean>
-  /** Leaves nothing of the last step; false where there is none. */
+  /** Undoes the last step. Returns false if there is none. */
   takeBack(): Promise<boolean>
 }
 
-/** @param names the weights that the update moves */
+/** @param names weights that the update changes */
 export function createLeash(
   params: Params,
   names: readonly string[],

@@ -1,14 +1,14 @@
-/** Pointers of Git LFS: a clone without `git lfs` has one in the place of each large file. */
+/** Pointers of Git LFS. A clone without `git lfs` has one in the place of each large file. */
 import { RlError } from '../../errors.ts'
 
 const FIRST = 'version https://git-lfs.github.com/spec/'
 
-/** Longest pointer there may be, in bytes: what the specification has. */
+/** Longest pointer in bytes, by the specification. */
 const MOST_BYTES = 1024
 
 /**
  * @param head the file's first bytes
- * @throws RlError of that code if a file is such a pointer
+ * @throws RlError with this code if the file is such a pointer
  */
 export function refusePointer(head: Uint8Array, path: string, code: string): void {
   if (!Buffer.from(head.subarray(0, MOST_BYTES)).toString('latin1').startsWith(FIRST)) return

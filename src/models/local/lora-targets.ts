@@ -1,9 +1,9 @@
-/** Which modules an adapter_config.json of PEFT names: what its weights hold beyond them, PEFT leaves out. */
+/** Modules that an adapter_config.json of PEFT names. PEFT ignores weights of other modules. */
 import { runInNewContext } from 'node:vm'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 
-/** The linear layers of the models that are read here. */
+/** The linear layers of the implemented models. */
 export const LORA_TARGETS = [
   'q_proj',
   'k_proj',
@@ -24,23 +24,23 @@ const patterns = z
   .refine((all) => all.every((name) => isExpression(layerPattern(name))), UNREAD)
 
 export const targetKeys = {
-  /** A list of names or last parts of names, one expression for the whole name, or `all-linear`. */
+  /** A list of names or last parts of names, one pattern for the whole name, or `all-linear`. */
   target_modules: names.nullish(),
   exclude_modules: names.nullish(),
   layers_to_transform: layers.nullish(),
-  /** What stands before the number of a layer. */
+  /** The part of a name before the layer's number. */
   layers_pattern: patterns.nullish(),
 }
 
-/** What PEFT takes where none are named, for all families that are read here. */
+/** PEFT's default targets, for all implemented families. */
 const STANDARD = ['q_proj', 'v_proj']
 
 export type Targets = z.infer<z.ZodObject<typeof targetKeys>>
 
 /**
- * Those of the modules, e.g. `model.layers.0.self_attn.q_proj`, that are named.
- * @param source of the targets, for messages
- * @throws RlError `model.lora` for an expression whose matching does not end
+ * Returns the named modules among these, e.g. `model.layers.0.self_attn.q_proj`.
+ * @param source origin of the targets, for messages
+ * @throws RlError `model.lora` for a pattern whose matching does not end in time
  */
 export function namedModules(
   modules: readonly string[],
@@ -66,7 +66,7 @@ export function namedModules(
   })
 }
 
-/** NaN where it stands in none. */
+/** Returns the layer's number in a module's name, or NaN if it is in no layer. */
 function layerOf(module: string, before: readonly string[]): number {
   const found = before.flatMap((name) => new RegExp(layerPattern(name)).exec(module)?.[1] ?? [])
   return Number(found.at(0) ?? Number.NaN)
@@ -92,7 +92,7 @@ function isExpression(text: string): boolean {
 
 const MOST_MS = 2000
 
-/** An expression of a stranger may try more ways to match than anybody waits for. */
+/** Limits the time of matching: a pattern from outside may backtrack almost for ever. */
 function inTime<T>(decide: () => T, what: string): T {
   try {
     return runInNewContext('decide()', { decide }, { timeout: MOST_MS })

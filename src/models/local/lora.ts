@@ -36,7 +36,7 @@ export function loraScale({ alpha, rank }: LoraConfig): number {
   return alpha / rank
 }
 
-/** The linear layers of the transformer with their shapes [out, in]: what an adapter can stand on. */
+/** Returns the transformer's linear layers with their shapes [out, in]. Adapters are possible on these. */
 function linearModules(config: ModelConfig): Map<string, readonly [number, number]> {
   const modules = new Map<string, readonly [number, number]>()
   for (const [name, [out, width]] of paramShapes(config)) {
@@ -46,7 +46,7 @@ function linearModules(config: ModelConfig): Map<string, readonly [number, numbe
   return modules
 }
 
-/** Name and shape of the adapter's weights, in checkpoint order. @throws RlError `model.lora` for a target that is no module */
+/** Returns name and shape of the adapter's weights, in checkpoint order. @throws RlError `model.lora` for a target that is no module */
 export function loraShapes(config: ModelConfig, lora: LoraConfig): Map<string, readonly [number, number]> {
   const shapes = new Map<string, readonly [number, number]>()
   const isNamed = (module: string, target: string) => module === target || module.endsWith(`.${target}`)
@@ -65,7 +65,7 @@ export function loraShapes(config: ModelConfig, lora: LoraConfig): Map<string, r
   return shapes
 }
 
-/** A fresh adapter that changes nothing: A uniform in +-1/sqrt(in) as in PEFT, B zero. */
+/** Returns a fresh adapter that changes nothing: A is uniform in +-1/sqrt(in) as in PEFT, B is zero. */
 export function initLora(config: ModelConfig, lora: LoraConfig, seed: Seed): Adapter {
   const tensors = [...loraShapes(config, lora)].map(([name, shape]) => {
     const values = new Float32Array(shape[0] * shape[1])
@@ -79,10 +79,10 @@ export function initLora(config: ModelConfig, lora: LoraConfig, seed: Seed): Ada
   return { lora, tensors }
 }
 
-/** How A and B were begun changes nothing, but for the ways that change the base's weights too (PiSSA, OLoRA, CorDA, LoftQ). */
+/** Initialisations of A and B that change only A and B. Others also change the base's weights (PiSSA, OLoRA, CorDA, LoftQ). */
 const HARMLESS_STARTS: readonly (string | boolean)[] = [true, false, 'gaussian', 'orthogonal', 'eva']
 
-/** Keys that say how it was trained, or who wrote it. */
+/** Keys about the adapter's training or its authors. */
 const WITHOUT_EFFECT = [
   ...[
     'auto_mapping',
@@ -113,19 +113,19 @@ const configSchema = z.looseObject({
   ...targetKeys,
 })
 
-/** What adapter_config.json says. */
+/** The content of adapter_config.json. */
 export type AdapterConfig = {
   readonly rank: number
-  /** As plain LoRA has it: rank-stabilised adapters (arXiv 2312.03732) come with alpha sqrt(rank). */
+  /** Alpha of plain LoRA. For rank-stabilised adapters (arXiv 2312.03732) it is their alpha times sqrt(rank). */
   readonly alpha: number
-  /** The base model as it is named there. */
+  /** Name of the base model in the file. */
   readonly base: string | null
-  /** Of the base on a hub; null where any will do. */
+  /** Revision of the base on a hub. Null accepts any. */
   readonly revision: string | null
   readonly targets: Targets
 }
 
-/** @throws RlError `model.lora` for anything that is not plain LoRA: a key that is not understood is never ignored. */
+/** @throws RlError `model.lora` for anything beyond plain LoRA: no unknown key is ignored */
 export async function readAdapterConfig(folder: string): Promise<AdapterConfig> {
   const path = join(folder, CONFIG)
   const refuse = (message: string, cause?: unknown) =>
@@ -164,17 +164,17 @@ export async function readAdapterConfig(folder: string): Promise<AdapterConfig> 
   }
 }
 
-/** null, false, "" and empty lists and maps. */
+/** Returns whether a value has no effect: null, false, "" or an empty list or map. */
 function asksNothing(value: unknown): boolean {
   if (value === null || value === false || value === '') return true
   return typeof value === 'object' && Object.keys(value).length === 0
 }
 
 /**
- * The adapter's shape: the modules are those that its weights name, which every way of choosing them (lists, patterns, layers,
- * exclusions) comes down to. Only headers are read.
- * @throws RlError `model.lora` for a tensor that belongs to no linear layer, or to none that adapter_config.json names (PEFT leaves it
- * out), lacks its partner or has another shape.
+ * Returns the adapter's shape. Its modules are those of its weights: all ways to choose modules (lists, patterns, layers, exclusions)
+ * result in them. Only headers are read.
+ * @throws RlError `model.lora` for a tensor of no linear layer, of a layer that adapter_config.json does not name (PEFT ignores it),
+ * without its partner, or of another shape
  */
 export async function readLoraConfig(folder: string, config: ModelConfig): Promise<LoraConfig> {
   const { rank, alpha, targets } = await readAdapterConfig(folder)
@@ -214,7 +214,7 @@ export async function readLoraConfig(folder: string, config: ModelConfig): Promi
   return { rank, alpha, targets: targetsOf([...found.keys()], modules) }
 }
 
-/** What is odd about the name of a weight, and what would help. */
+/** Returns what is wrong with the name of a weight, and a hint. */
 function oddName(name: string, modules: ReadonlyMap<string, unknown>): readonly [why: string, hint: string] {
   const [, place, part, further] = /^(.*?)\.lora_([AB])(?:\.(.+))?\.weight$/.exec(name) ?? []
   const within = /layers\.\d+\..+$/.exec(place ?? '')?.[0]
@@ -238,7 +238,7 @@ const WITHIN_LAYER = new RegExp(`^layers\\.\\d+\\.\\w+\\.(?:${LORA_TARGETS.join(
 
 const TARGETS_HINT = 'target_modules, exclude_modules and layers_to_transform must be those of the weights'
 
-/** Last parts of the names where they mean the same modules, else whole names. */
+/** Returns the last parts of the names if they select the same modules, else whole names. */
 function targetsOf(names: readonly string[], modules: ReadonlyMap<string, unknown>): string[] {
   const last = (name: string) => name.split('.').at(-1)!
   const parts = LORA_TARGETS.filter((target) => names.some((name) => last(name) === target))
@@ -284,7 +284,7 @@ export async function writeAdapter(
   return sha256
 }
 
-/** The weight with its adapter: a new array W + scale B A, rows of length `width`. */
+/** Returns the weight with its adapter: a new array W + scale B A, rows of length `width`. */
 export function mergeLora(
   weight: Float32Array, // [out, width]
   a: Float32Array, // [rank, width]

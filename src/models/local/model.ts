@@ -21,14 +21,14 @@ import { createTokenizer, type Tokenizer, type TokenizerFiles } from './tokenize
 
 export type { LocalGeneration, LocalRequest, TokenEvent } from './messages.ts'
 
-/** What a local model is computed with. */
+/** The means of a local model's computation. */
 export type Compute = {
   readonly backend?: BackendChoice
-  /** Threads of the native BLAS; 1 leaves the other cores to rollouts and actors. */
+  /** Threads of the native BLAS. With 1, the default, the other cores stay free for rollouts and actors. */
   readonly threads?: number
 }
 
-/** That part of a run's config. */
+/** Returns that part of a run's config. */
 export function computeOf({ backend, threads }: Compute): Compute {
   return { backend, threads }
 }
@@ -39,33 +39,35 @@ export type LocalModelOptions = (
       readonly folder: string
     }
   | {
-      /** A new model: presets.ts has shapes, word-tokenizer.ts trains a tokenizer. */
+      /** A new model. `presetConfig` has shapes, `trainWordTokenizer` trains a tokenizer. */
       readonly config: ModelConfig
       readonly tokenizer: TokenizerFiles
-      /** Seed of the first weights. */
+      /** Seed of the initial weights. */
       readonly seed: number
-      /** What `describe` calls it. */
+      /** The name that `describe` returns. Default: `new model`. */
       readonly name?: string
     }
 ) &
   Compute & {
-    /** A fresh low-rank adapter, which alone is trained and saved; folders only. */
+    /** A fresh low-rank adapter. Only the adapter is trained and saved. For folders only. */
     readonly lora?: LoraConfig & { readonly seed: number }
-    /** Bound of the key-value cache, all sequences together; a sequence is no longer than what fits into it. */
+    /** Limit of the key-value cache of all sequences together, in bytes. It also limits the length of one sequence. Default: 256e6. */
     readonly cacheBytes?: number
-    /** Longest sequence, where it is to be shorter than the model's context. */
+    /** Longest sequence in tokens, if it is to be shorter than the model's context. */
     readonly contextTokens?: number
-    /** It is going to be trained: memory for that is asked for when it is opened, not at the first update. */
+    /** Whether the model will be trained. Then memory for training is checked at the opening, not at the first update. */
     readonly trains?: boolean
-    /** Most sequences that are sampled together; more wait. */
+    /** Most sequences that are sampled together. Further ones wait. Default: 256. */
     readonly maxSequences?: number
   }
 
-/** A local model as the server and the command line use it: what the port cannot tell is added. */
+/**
+ * A local model for the server and the command line. It has more than the port: tokenizer, likeliest tokens, and a call for each new token.
+ */
 export type LocalModelFace = TrainableModel & {
   readonly ready: Ready
   readonly tokenizer: Tokenizer
-  /** As `generate`, with the likeliest tokens where asked for, and a call for each new token. */
+  /** As `generate`, with the likeliest tokens if requested, and a call of `onToken` for each new token. */
   sample(
     requests: readonly LocalRequest[],
     options?: { readonly signal?: AbortSignal; readonly onToken?: (event: TokenEvent) => void },
@@ -81,9 +83,13 @@ type Pending = {
 const CACHE_BYTES = 256e6
 
 /**
- * Opens a local model in a thread of its own. Calls of `generate` that arrive together, or while others run, are sampled as one
- * batch; `score`, `update`, `save` and `load` wait their turn and run alone.
+ * Opens a local model in its own thread. Calls of `generate` that arrive together, or while others run, are sampled as one batch.
+ * `score`, `update`, `save` and `load` run alone, in order of arrival.
  * @throws RlError `model.folder`, `model.config`, `model.weights`, `model.tokenizer`, `model.memory`, `backend.missing`
+ * @example
+ * const model = await openLocalModel({ folder: 'Qwen/Qwen3-0.6B' })
+ * const [{ text }] = await model.generate([{ prompt: { text: 'Hello' }, maxTokens: 16, temperature: 1, seed: [7, 0] }])
+ * await model.close()
  */
 export async function openLocalModel(options: LocalModelOptions): Promise<LocalModelFace> {
   const isFolder = 'folder' in options
@@ -117,7 +123,7 @@ export async function openLocalModel(options: LocalModelOptions): Promise<LocalM
   const settle = (id: number): Pending | undefined => {
     const call = pending.get(id)
     pending.delete(id)
-    // A model that nobody waits for does not keep the process alive.
+    // A model without pending calls does not keep the process alive.
     if (pending.size === 0) worker.unref()
     return call
   }
@@ -228,12 +234,12 @@ function aborted(signal: AbortSignal): RlError {
   return new RlError('the call was cancelled', { code: 'model.aborted', cause: signal.reason })
 }
 
-/** A message copies the whole buffer behind a view, so views become arrays of their own. */
+/** A message copies the whole buffer behind a view. So views become arrays of their own. */
 function compact<T extends Int32Array | Uint8Array | Float32Array>(array: T): T {
   return (array.byteLength === array.buffer.byteLength ? array : array.slice()) as T
 }
 
-/** Nothing but what the worker reads: a request may hold more than can be sent. */
+/** Copies only what the worker reads: a request may contain values that cannot be sent. */
 function compactRequest(request: LocalRequest): LocalRequest {
   const {
     prompt,

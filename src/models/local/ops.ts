@@ -1,6 +1,6 @@
 /**
- * Differentiable operations of the transformer. Each has a fused kernel where the backend registers one, and a
- * composition of TensorFlow.js operations everywhere else.
+ * Differentiable operations of the transformer. Each has a fused kernel if the backend registers one, else a composition of
+ * TensorFlow.js operations.
  */
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { AttentionShape } from './kernels/attention.ts'
@@ -62,8 +62,8 @@ export function linear(x: tf.Tensor2D, w: tf.Tensor, bias?: tf.Tensor): tf.Tenso
 }
 
 /**
- * y + scale (x A^T) B^T: what an adapter adds to its module's y [rows, out], with x [rows, in], A [rank, in], B [out, rank]
- * (LoRA, arXiv 2106.09685, section 4.1). The narrow product alone is kept for the gradient.
+ * Returns y + scale (x A^T) B^T: an adapter added to its module's y [rows, out], with x [rows, in], A [rank, in], B [out, rank]
+ * (LoRA, arXiv 2106.09685, section 4.1). Only the narrow product is kept for the gradient.
  */
 export function addLowRank(
   y: tf.Tensor2D,
@@ -128,19 +128,19 @@ export function rotary(x: tf.Tensor2D, cos: tf.Tensor2D, sin: tf.Tensor2D): tf.T
   ) as tf.Tensor2D
 }
 
-/** False where every operation here is a composition. */
+/** Returns false if every operation is a composition. */
 export function hasFusedKernels(): boolean {
   return has('PackedAttention')
 }
 
-/** Causal grouped-query attention within each packed sequence; q [tokens, heads x dim], k and v [tokens, kvHeads x dim]. */
+/** Causal grouped-query attention within each packed sequence: q [tokens, heads x dim], k and v [tokens, kvHeads x dim]. */
 export function attention(
   q: tf.Tensor2D,
   k: tf.Tensor2D,
   v: tf.Tensor2D,
   shape: AttentionShape,
 ): tf.Tensor2D {
-  // Scores of all pairs of tokens: those of one layer at a time.
+  // The scores of all pairs of tokens are in memory for one layer at a time.
   if (!hasFusedKernels())
     return recomputed(
       ([q, k, v]) => composedAttention(q as tf.Tensor2D, k as tf.Tensor2D, v as tf.Tensor2D, shape),
@@ -157,7 +157,7 @@ export function attention(
   ) as tf.Tensor2D
 }
 
-/** Sequences padded to the longest at their end: causality keeps the padding out of every real row. */
+/** Sequences are padded at their end to the longest. Causality keeps the padding out of every real row. */
 function composedAttention(
   q: tf.Tensor2D,
   k: tf.Tensor2D,

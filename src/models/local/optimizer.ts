@@ -13,25 +13,25 @@ type AdamOptions = {
 }
 
 export type OptimizerState = {
-  /** Steps taken since the moments were fresh. */
+  /** Number of steps since the moments were fresh. */
   readonly step: number
   /** First moments as `m.<weight>`, second as `v.<weight>`. */
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[]; readonly values: Float32Array }>
 }
 
-/** AdamW (arXiv 1711.05101, algorithm 2); weight decay leaves norms and biases alone. */
+/** AdamW (arXiv 1711.05101, algorithm 2). Norms and biases have no weight decay. */
 export type Optimizer = {
-  /** Moves the weights that have a gradient by one step; gradients are multiplied by `scale` first and not disposed. */
+  /** Moves the weights that have a gradient by one step. Gradients are first multiplied by `scale`. They are not disposed. */
   step(gradients: ReadonlyMap<string, tf.Tensor>, scale: number, options: AdamOptions): void
   reset(): void
-  /** For checkpoints. */
+  /** Returns the state for checkpoints. */
   exportState(): Promise<OptimizerState>
-  /** @throws RlError `model.optimizer`, and nothing is changed, where the moments are not those of these weights */
+  /** @throws RlError `model.optimizer` if the moments do not belong to these weights; then nothing is changed */
   importState(state: OptimizerState): void
   dispose(): void
 }
 
-/** @param params the weights that it moves */
+/** @param params the weights to move */
 export function createOptimizer(params: Params): Optimizer {
   const moments = new Map<string, { m: tf.Variable; v: tf.Variable }>()
   let taken = 0
@@ -86,7 +86,7 @@ export function createOptimizer(params: Params): Optimizer {
   }
 }
 
-/** The kernel that moves a weight takes its size for that of both moments: a smaller one would be written over its end. */
+/** Checks a moment's shape. The kernel uses the weight's size for both moments: a smaller moment would be overrun. */
 function checkMoment(
   params: Params,
   key: string,
@@ -105,7 +105,7 @@ function checkMoment(
   if (!tensors.has(`${kind === 'm' ? 'v' : 'm'}.${name}`)) refuse('without its other moment')
 }
 
-/** m, v and the weight after step number `step` (1, 2, ...), in place. */
+/** Updates m, v and the weight in place, in step number `step` (1, 2, ...). */
 function adamStep(
   value: tf.Variable,
   gradient: tf.Tensor,
@@ -132,7 +132,7 @@ function adamStep(
   })
 }
 
-/** Sum of the squares of all gradients, in float64 where the backend allows. */
+/** Returns the sum of the squares of all gradients, in float64 if the backend has it. */
 export async function squaredNorm(gradients: Iterable<tf.Tensor>): Promise<number> {
   const heap = activeHeap()
   let total = 0

@@ -1,4 +1,4 @@
-/** tokenizer_config.json: the names of special tokens, the chat templates, and what it changes in tokenizer.json. */
+/** tokenizer_config.json: names of special tokens, chat templates, and changes to tokenizer.json. */
 import { z } from 'zod'
 import { byName } from '../names.ts'
 import { readByClass } from './tokenizer-class.ts'
@@ -30,12 +30,12 @@ const configSchema = z.looseObject({
 })
 export type TokenizerConfig = z.infer<typeof configSchema>
 
-/** @throws ZodError that names the key */
+/** @throws ZodError with the name of the key */
 export function parseTokenizerConfig(json: unknown): TokenizerConfig {
   return configSchema.parse(json)
 }
 
-/** The texts of all tokens that have a name of their own (`bos_token`, `image_token`, ...). */
+/** Returns the texts of all tokens with a name of their own (`bos_token`, `image_token`, ...). */
 export function namedTokens(config: TokenizerConfig): Readonly<Record<string, string>> {
   const named = Object.entries(config).filter(([key]) => key.endsWith('_token'))
   return Object.fromEntries(
@@ -54,10 +54,10 @@ const tokenizerSchema = z.looseObject({
 type Parsed = z.infer<typeof tokenizerSchema>
 
 /**
- * tokenizer.json as tokenizer_config.json has it read: cut by its class, with the tokens that are added to those that stand whole in a
- * text. AutoTokenizer does so too, and leaves what is put around a text to tokenizer.json (`add_bos_token` changes nothing).
- * @param modelType of config.json, where there is one
- * Errors: of `refuse`, and ZodError.
+ * Returns tokenizer.json with the changes of tokenizer_config.json: cut by its class, with the added tokens that stay whole in a text.
+ * As in AutoTokenizer, the tokens around a text come from tokenizer.json alone (`add_bos_token` changes nothing).
+ * @param modelType `model_type` of config.json, if that file exists
+ * @throws the error of `refuse`, or ZodError
  */
 export function withConfig(
   json: Readonly<Record<string, unknown>>,
@@ -79,7 +79,7 @@ export function withConfig(
   return { ...read, added_tokens }
 }
 
-/** An added token has the id that the vocabulary gives it, else the next one, whatever the file says. */
+/** Checks the ids of added tokens. transformers ignores the file's ids: it uses the vocabulary's id, else the next free one. */
 function checkOrder({ added_tokens, model }: Parsed, refuse: RefusePart): void {
   const vocabulary = (model.vocab ?? {}) as Readonly<Record<string, number>>
   const size = Object.keys(vocabulary).length
@@ -93,14 +93,14 @@ function checkOrder({ added_tokens, model }: Parsed, refuse: RefusePart): void {
   if (shifted) throw refuse(`added token '${shifted.content}' at ${shifted.id}, which is not the next id,`)
 }
 
-/** A tokenizer that is built anew has those added tokens alone that the config names, where it names any. */
+/** A rebuilt tokenizer has only the added tokens that the config names, if it names any. */
 function checkTold({ added_tokens }: Parsed, config: TokenizerConfig, refuse: RefusePart): void {
   const told = config.added_tokens_decoder
   const left = told && added_tokens.find(({ id, content }) => told[id]?.content !== content)
   if (left) throw refuse(`added_tokens_decoder without '${left.content}' of tokenizer.json`)
 }
 
-/** @param plain whether tokens with a name take no space around them, whatever is told: that class adds them once more */
+/** @param plain whether named tokens take no white space around them, whatever the files say: the class adds them once more */
 function addedTokens(
   { added_tokens, model }: Parsed,
   config: TokenizerConfig,
@@ -120,7 +120,7 @@ function addedTokens(
     const known = tokens.get(content)
     const id = known?.id ?? idOf(content)
     if (known && !plain) continue
-    // It would be added behind the vocabulary, where the model has no row for it.
+    // transformers would add it behind the vocabulary, and the model has no row there.
     if (id === undefined) throw refuse(`${key}: '${content}', which tokenizer.json has not,`)
     tokens.set(content, { ...flagsSchema.parse({}), id, content, special: true, normalized: false })
   }
@@ -129,7 +129,10 @@ function addedTokens(
 
 const flagsSchema = z.object(flags)
 
-/** Those that a key names (`eos_token`, also `image_token` and the like) and those of a list, each with the key; the newer list stands for the older. */
+/**
+ * Returns tokens named by a key (`eos_token`, `image_token`, ...) and tokens of a list, each with its key. The newer list replaces the
+ * older.
+ */
 function specialTokens(config: TokenizerConfig): (readonly [key: string, content: string])[] {
   const list = config.extra_special_tokens?.length ? 'extra_special_tokens' : 'additional_special_tokens'
   const listed = (config[list] ?? []).map((content) => [list, content] as const)

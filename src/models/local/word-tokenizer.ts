@@ -1,8 +1,7 @@
 /**
- * A tokenizer for tiny models, trained from word lists or texts: a word, a number or a mark is one token, so that an action such
- * as `go to cabinet 12` costs four. Words outside of the vocabulary are spelled by letters (the WordPiece model of
- * Hugging Face's tokenizers, whose greedy longest match is a plain look-up for a known word), so text in ASCII never meets an
- * unknown token. Decoding gives the text back up to its spaces.
+ * A tokenizer for tiny models, trained from word lists or texts. A word, a number or a mark is one token, so an action such as `go to
+ * cabinet 12` costs four. Words outside of the vocabulary are spelled by letters, by the WordPiece model of Hugging Face's tokenizers. So
+ * ASCII text never has an unknown token. Decoding returns the text except for its spaces.
  */
 import type { TokenizerFiles } from './tokenizer.ts'
 import { withRustSpace } from './white-space.ts'
@@ -13,29 +12,31 @@ export const CHAT_END = '<|im_end|>'
 const UNKNOWN = '[UNK]'
 const CONTINUED = '##'
 
-/** A newline; a number with its sign where nothing stands before it; a word with inner marks (in/on, don't); any other mark. */
+/** A newline, a number with its sign if no text touches it on the left, a word with inner marks (in/on, don't), or any other mark. */
 const WORD = String.raw`\n|(?<!\S)-[0-9]+|[0-9]+|\p{L}+(?:['/\-_]\p{L}+)*|[^\s\p{L}0-9]`
 
 const CHAT_TEMPLATE =
   `{% for message in messages %}${CHAT_START}{{ message.role }}\n{{ message.content }}${CHAT_END}\n{% endfor %}` +
   `{% if add_generation_prompt %}${CHAT_START}assistant\n{% endif %}`
 
-/** Marks that are written without a space before, after, or on both sides of them. */
+/** Marks without a space before them. The next lists have those without a space after them, or on both sides. */
 const NO_SPACE_BEFORE = ['.', ',', ':', ';', '!', '?', ')', ']', '}', "'", '>', '%']
 const NO_SPACE_AFTER = ['(', '[', '{', '$', '#', '@', '<']
 const NO_SPACE_AROUND = ['\n', '_', '/', '=']
 
-/** The pieces of a text that are looked up in the vocabulary. */
+/** Returns the pieces of a text that are looked up in the vocabulary. */
 export function splitWords(text: string): string[] {
   return text.match(new RegExp(withRustSpace(WORD), 'gu')) ?? []
 }
 
 /**
- * Files of a word-level tokenizer. Ids: special tokens, characters and their continuations, numbers 0 to 99, then the words in
- * the order of `words` and those of `texts` from frequent to rare (ties by code point).
- * @param words A closed list; entries may be phrases, which are split.
- * @param texts A corpus, e.g. observations of generated games.
- * @param maxWords Most words besides the fixed part; rarer ones are then spelled.
+ * Trains a word-level tokenizer and returns its files. Ids: special tokens, characters and their continuations, numbers 0 to 99, then
+ * `words` in their order and the words of `texts` from frequent to rare (ties by code point).
+ * @param words a closed list; entries may be phrases, which are split
+ * @param texts a corpus, e.g. observations of generated games
+ * @param maxWords most words beside the fixed part; rarer words are spelled
+ * @example
+ * const files = trainWordTokenizer({ words: ['go to cabinet'], texts: ['You are in a kitchen.'] })
  */
 export function trainWordTokenizer({
   words = [],
@@ -100,8 +101,9 @@ export function trainWordTokenizer({
     },
     config: {
       tokenizer_class: 'PreTrainedTokenizerFast',
-      // transformers 5 would build Qwen2's own byte-level tokenizer for any model of that type, and give other ids; a class that
-      // is named, and that it does not load, leaves it at the one above.
+      // For a model of type qwen2 transformers 5 would build Qwen2's byte-level tokenizer and give other ids. A class that it does not
+      // load,
+      // such as this one, makes it use the class above.
       auto_map: { AutoTokenizer: [null, 'PreTrainedTokenizerFast'] },
       bos_token: null,
       eos_token: CHAT_END,

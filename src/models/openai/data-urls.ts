@@ -1,16 +1,16 @@
-/** Images of prompts as data URLs. An image stands in many prompts (later steps, samples, the judge's), so the last ones are kept. */
+/** Images of prompts as data URLs. An image is in many prompts (later steps, samples, the judge's), so the last ones are cached. */
 import { RlError } from '../../errors.ts'
 import type { ImageRef } from '../port.ts'
 
-/** Bytes of images that are kept; their URLs take a third more. */
+/** Most bytes of cached images. Their URLs take a third more. */
 const KEPT_BYTES = 64 * 1024 * 1024
 
-/** Resolves to a function that gives the URL of each of these images. */
+/** Resolves to a function that returns the URL of each of these images. */
 export type DataUrls = (images: readonly ImageRef[]) => Promise<(image: ImageRef) => string>
 
-/** @throws of the function: RlError `model.unsupported` where nothing reads images, and what `read` rejects with */
+/** @throws the function rejects with RlError `model.unsupported` if there is no `read`, and with the errors of `read` */
 export function createDataUrls(read: ((image: ImageRef) => Promise<Uint8Array>) | undefined): DataUrls {
-  /** Those used last at the end; what is being read is read once for all who ask. */
+  /** In order of use, the latest last. Callers that ask at the same time share one read. */
   const kept = new Map<string, { readonly url: Promise<string>; readonly bytes: number }>()
   let bytes = 0
 

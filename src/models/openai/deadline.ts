@@ -1,15 +1,15 @@
-/** How long calls may take, and what is waited between them. */
+/** Time limits of calls, and the waits between them. */
 import { pause } from '../../clock.ts'
 
 export type Deadline = {
   readonly signal: AbortSignal
-  /** Whether it was the time that ended it. */
+  /** Returns whether the time limit fired the signal. */
   readonly expired: () => boolean
-  /** To be called when what it bounds is over. */
+  /** Removes timer and listener. Call it at the end of the bounded work. */
   readonly clear: () => void
 }
 
-/** A signal that fires with its parent, or after `ms`. */
+/** Returns a signal that fires with its parent, or after `ms`. */
 export function deadline(ms: number, parent?: AbortSignal): Deadline {
   const controller = new AbortController()
   let expired = false

@@ -1,28 +1,28 @@
-/** Server-sent events as the HTML standard reads them (9.2.6): whatever bytes a part of the stream ends with. */
+/** Server-sent events as the HTML standard reads them (9.2.6), at any cut of the stream. */
 import { BadAnswer } from './faults.ts'
 
 export type ServerEvent = {
-  /** `message` if the stream names none. */
+  /** `message` if the stream names no type. */
   readonly type: string
-  /** The lines of one event; their fields `data` without the names. */
+  /** Values of the event's `data` fields, one a line. */
   readonly lines: readonly string[]
 }
 
 export type EventReader = {
-  /** The events that these bytes complete. Throws BadAnswer if they are no UTF-8. */
+  /** Returns the events that these bytes complete. Throws BadAnswer if they are not UTF-8. */
   readonly push: (bytes: Uint8Array) => ServerEvent[]
-  /** What the stream ends with: an event whose empty line is missing. */
+  /** Returns the stream's last event if its empty line is missing. */
   readonly end: () => ServerEvent[]
-  /** Whether a line was read that belongs to a stream of events: a field, or a comment that keeps it alive. */
+  /** Returns whether a line of an event stream was read: a field, or a comment that keeps the stream alive. */
   readonly begun: () => boolean
 }
 
 const FIELD = /^(?:data|event|id|retry)?:|^(?:data|event|id|retry)$/
 
 export function eventReader(): EventReader {
-  // It leaves out one byte order mark at the beginning.
+  // The decoder drops one byte order mark at the beginning.
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  /** Of the line that is not over. */
+  /** Parts of the line that is not complete yet. */
   let rest: string[] = []
   let afterReturn = false
   let begun = false
@@ -59,7 +59,7 @@ export function eventReader(): EventReader {
     begun: () => begun,
     push(bytes) {
       let text = decode(bytes)
-      // A line that ended with the part before may have ended with CR LF.
+      // The previous part may have ended between CR and LF.
       if (afterReturn && text !== '') {
         if (text.startsWith('\n')) text = text.slice(1)
         afterReturn = false

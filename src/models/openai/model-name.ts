@@ -1,9 +1,11 @@
-/** Whether the name that an answer bears is that of the model that was asked: a router, or a server that lost an adapter, answers by another. */
+/**
+ * Compares the model name in an answer with the name in the request. A router, or a server that lost an adapter, answers with another one.
+ */
 
-/** Dates and marks that servers put behind the name that they were asked by. */
+/** Dates and marks that servers append to the requested name. */
 const SUFFIX = /(?:[-@]\d{4}-?\d{2}-?\d{2}|:latest)$/
 
-/** One name may have an owner or a folder in front, a date behind it, or other capitals. */
+/** Names are the same despite an owner or a folder in front, a date at the end, or other capitals. */
 export function isSameModel(asked: string, told: string): boolean {
   const [a, b] = [asked, told].map((name) =>
     name

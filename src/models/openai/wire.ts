@@ -1,4 +1,4 @@
-/** Requests and answers of the port as the OpenAI API words them, with the fields that vLLM and `rl serve` add. */
+/** Requests and answers of the port in the form of the OpenAI API, with the fields that vLLM and `rl serve` add. */
 import { z } from 'zod'
 import { byName } from '../names.ts'
 import type { ChatMessage, GenerateRequest, Generation, ImageRef } from '../port.ts'
@@ -6,7 +6,7 @@ import type { ModelOptions } from '../provider.ts'
 import { BadAnswer, refusalIn } from './faults.ts'
 import { isSameModel } from './model-name.ts'
 
-/** Fields that only make an answer richer or cheaper: a server that refuses one is asked without it from then on. */
+/** Fields that only make an answer richer or cheaper. If a server refuses one, later requests leave it out. */
 export const OPTIONAL_FIELDS = [
   'return_token_ids',
   'seed_words',
@@ -22,7 +22,10 @@ export const OPTIONAL_FIELDS = [
   'temperature',
 ] as const
 
-/** Of these only what changes nothing is left out: another value is asked for, and answers without it would be other ones. */
+/**
+ * Some optional fields are left out only if they have this neutral value. Another value was asked for, and its absence would change the
+ * answers.
+ */
 export const NEUTRAL: Readonly<Record<string, number>> = { top_p: 1, temperature: 1 }
 
 export type Wire = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
@@ -30,9 +33,9 @@ export type Wire = { readonly path: string; readonly body: Readonly<Record<strin
 export type WireOptions = Pick<ModelOptions, 'extraBody' | 'template' | 'reasoningEffort' | 'sendSeed'> & {
   /** Optional fields that the server refused. */
   readonly without: ReadonlySet<string>
-  /** Hosted reasoning models take `max_completion_tokens` only. */
+  /** Hosted reasoning models take only `max_completion_tokens`. */
   readonly lengthField: 'max_tokens' | 'max_completion_tokens'
-  /** An image's data URL. */
+  /** Returns an image's data URL. */
   readonly urlOf: (image: ImageRef) => string
 }
 
@@ -58,8 +61,8 @@ export function toWire(
       : { prompt: 'text' in prompt ? prompt.text : Array.from(prompt.tokens) }),
     [chat ? lengthField : 'max_tokens']: request.maxTokens,
     temperature: request.temperature,
-    // Always told, neutral ones too: servers take what is absent from the model's generation_config.json, and log-probs are then
-    // not those of the sampling (vLLM with Qwen2.5-Instruct: repetition_penalty 1.1).
+    // Neutral values are sent too. Servers take absent ones from the model's generation_config.json, and then the log-probs are not those
+    // of the sampling (vLLM with Qwen2.5-Instruct: repetition_penalty 1.1).
     top_p: topP ?? 1,
     top_k: request.topK || -1,
     min_p: request.minP ?? 0,
@@ -70,7 +73,7 @@ export function toWire(
     ...(stopTokens && stopTokens.length > 0 ? { stop_token_ids: stopTokens } : {}),
     ...(choices ? { choice_token_ids: choices } : {}),
     ...(cacheKey === undefined ? {} : { prompt_cache_key: cacheKey }),
-    // Servers take signed 64 bits at best and 31 at worst; `rl serve` takes the seed as it is.
+    // Servers take signed 64 bits at best and 31 bits at worst. `rl serve` takes the whole seed.
     ...(sendSeed ? { seed: seed[0] >>> 1, seed_words: seed } : {}),
     logprobs: chat ? true : 0,
     return_token_ids: true,
@@ -101,22 +104,25 @@ function wireMessage(
   }
 }
 
-/** What only makes an answer richer is taken as untold if it makes no sense: the answer itself is there. An empty list is untold as well. */
+/**
+ * A field that only makes an answer richer counts as missing if it is invalid: the answer itself is there. An empty list also counts as
+ * missing.
+ */
 export const wireIds = z
   .array(z.int().nonnegative().max(0x7fffffff))
   .nullish()
   .catch(null)
   .transform((list) => (list?.length ? list : null))
-/** vLLM writes -9999 for what is minus infinity: no token that was drawn has either. */
+/** vLLM writes -9999 for minus infinity. No drawn token has either. */
 const logprob = z.number().gt(-9999).max(1e-3).nullable()
-/** A text, which some servers write in parts. */
+/** A text. Some servers write it in parts. */
 export const wireContent = z.union([
   z.string(),
   z
     .array(z.object({ type: z.literal('text'), text: z.string() }))
     .transform((parts) => parts.map(({ text }) => text).join('')),
 ])
-/** JSON, which some servers write as it is and others as a text. */
+/** JSON arguments. Some servers write them as an object, others as a text. */
 export const callArguments = z.union([
   z.string(),
   byName(z.unknown()).transform((values) => JSON.stringify(values)),
@@ -162,7 +168,7 @@ const answerSchema = z.object({
     .catch(null),
 })
 
-/** Where the answer stands among the choices: they are known by their number, and one call asks for the first. */
+/** Returns the position of choice 0, which is the one that a call asks for. Choices are known by their `index`. */
 export function placeOfChoice(choices: readonly unknown[]): number {
   const indexOf = (choice: unknown) => (choice as { readonly index?: unknown } | null)?.index ?? 0
   return Math.max(
@@ -172,11 +178,11 @@ export function placeOfChoice(choices: readonly unknown[]): number {
 }
 
 /**
- * The generation that an answer holds. Token ids and log-probs are kept if both have one entry a token. Of an answer that was
- * refused, or that a filter cut, neither is kept, nor a text: what stands in it is no action and no verdict. Of an answer
- * that names another model than the one that was asked, or none, neither is kept.
- * @param model as it was asked for; not compared if absent
- * @throws BadAnswer, and the error that stands in the place of an answer
+ * Returns the generation of an answer. Token ids and log-probs are kept if both have one entry a token. A refused or filtered answer keeps
+ * neither, and no text: its text is no action and no verdict. If the answer names another model than the request, or none, it keeps
+ * neither.
+ * @param model name in the request; not compared if absent
+ * @throws BadAnswer, or the error in place of an answer
  */
 export function fromWire(
   answer: unknown,
@@ -240,7 +246,7 @@ function badAnswer({ path, message }: Issue, before: readonly PropertyKey[]): Ba
   return new BadAnswer('bad-answer', `${[...before, ...path].join('.') || 'the answer'}: ${message}`)
 }
 
-/** A stranger's name in messages. */
+/** Makes a name from outside safe for messages. */
 function shown(name: string): string {
   return name.replaceAll(/\p{C}/gu, '?').slice(0, 200)
 }
@@ -251,7 +257,7 @@ export const CUT_OFF: Generation = {
   usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
 }
 
-/** Up to the end of thinking, as the texts of the tokens tell; all where they tell no such end. */
+/** Returns the number of tokens up to the end of thinking, by the texts of the tokens. Returns all if no end is found. */
 function reasoningTokens({ logprobs }: z.infer<typeof choiceSchema>, all: number): number {
   let text = ''
   for (const [index, { token = '' }] of (logprobs?.content ?? []).entries()) {
@@ -263,7 +269,7 @@ function reasoningTokens({ logprobs }: z.infer<typeof choiceSchema>, all: number
 
 const END_OF_THINKING = '</think>'
 
-/** How vLLM and SGLang call an end that the model did not come to. */
+/** Finish reasons of vLLM and SGLang for a generation that the model did not end. */
 const BROKEN_OFF: ReadonlySet<string> = new Set(['abort', 'error'])
 
 function same(a: readonly number[], b: ArrayLike<number>): boolean {

@@ -6,30 +6,32 @@ import { selfTest } from './self-test.ts'
 import { prepareWasm } from './wasm.ts'
 import { prepareWebgpu } from './webgpu.ts'
 
-/** The tensor backends, best first: tfjs-node without a GPU is slower than WebAssembly, and rounds a row by its batch (docs/platforms.md). */
+/**
+ * The tensor backends, best first. tfjs-node without a GPU is slower than WebAssembly, and its rounding of a row depends on the batch
+ * (docs/platforms.md).
+ */
 export const BACKENDS = ['webgpu', 'tensorflow-gpu', 'wasm-blas', 'wasm', 'tensorflow', 'cpu'] as const
 export type BackendName = (typeof BACKENDS)[number]
 export type BackendChoice = 'auto' | BackendName
 
 export type OpenedBackend = {
   readonly name: BackendName
-  /** Library, adapter or threads. */
+  /** The library, the adapter or the number of threads. */
   readonly detail: string
-  /** Most bytes of one tensor; null where the memory is the only bound. */
+  /** Most bytes of one tensor. Null if only the memory limits it. */
   readonly mostTensorBytes: number | null
-  /** The better backends that were tried and why they are not used. */
+  /** The better backends that were tried, and why they are not used. */
   readonly passedOver: readonly { readonly name: BackendName; readonly reason: string }[]
 }
 
 export type BackendOptions = {
-  /** Threads of the native BLAS; 1 leaves the other cores to rollouts and actors. */
+  /** Threads of the native BLAS. With 1, the default, the other cores stay free for rollouts and actors. */
   readonly threads?: number
 }
 
 /**
- * Opens the best tensor backend that passes the numeric self-test, or the one that is named, and makes it the one in use
- * in this thread.
- * @throws RlError `backend.missing` or `backend.self-test` where the named backend cannot be used; no other is taken for it.
+ * Opens the named tensor backend, or the best one that passes the numeric self-test. It becomes the present backend of this thread.
+ * @throws RlError `backend.missing` or `backend.self-test` if the named backend cannot be used; it is not replaced by another
  */
 export async function openBackend(
   choice: BackendChoice = 'auto',
@@ -64,7 +66,7 @@ export async function openBackend(
   )
 }
 
-/** One line for people: what is used, and why nothing better is. */
+/** Returns one line for people: the backend, and why no better one is used. */
 export function describeBackend({ name, detail, passedOver }: OpenedBackend): string {
   const others = passedOver.map((p) => `${p.name}: ${p.reason}`).join('; ')
   return `${name} (${detail})${others ? `; passed over ${others}` : ''}`
@@ -108,12 +110,12 @@ async function prepareOther(name: Exclude<BackendName, 'webgpu'>, threads: numbe
     case 'cpu':
       await import('@tensorflow/tfjs-backend-cpu')
       await activate('cpu')
-      Object.assign(tf.backend(), { firstUse: false }) // no advice on the terminal to install another backend
+      Object.assign(tf.backend(), { firstUse: false }) // No advice on the terminal to install another backend.
       return 'plain JavaScript'
   }
 }
 
-/** tfjs-node loads a native library at import; it still calls functions of `util` that are deprecated or, since Node 23, gone. */
+/** tfjs-node loads a native library at import. It still calls functions of `util` that are deprecated or, since Node 23, gone. */
 async function prepareTensorflow(packageName: string): Promise<string> {
   Object.assign(util, { isNullOrUndefined: (value: unknown) => value == null, isArray: Array.isArray })
   let module: { readonly version?: { readonly 'tfjs-node'?: string } }
@@ -132,7 +134,7 @@ async function prepareTensorflow(packageName: string): Promise<string> {
   return `${packageName} ${module.version?.['tfjs-node'] ?? ''}, libtensorflow ${binding?.TF_Version ?? '?'}`
 }
 
-/** tfjs-node-gpu computes on the processor where it finds no GPU, and says so here. */
+/** Without a GPU tfjs-node-gpu computes on the processor, and this property says so. */
 export function usesGpu(backend: object): boolean {
   return 'isUsingGpuDevice' in backend && backend.isUsingGpuDevice === true
 }

@@ -1,36 +1,36 @@
-/** What a decoder asks of the store of its keys and values, and in which steps its room is counted. */
+/** The decoder's store of keys and values, and the unit in which its space is counted. */
 
 import type { Drawing } from '../kernels/wgsl-draw.ts'
 import type { Draw } from '../sampling.ts'
 
-/** Tokens of a page: space is counted in whole ones. */
+/** Tokens of a page. Space is counted in whole pages. */
 export const PAGE_TOKENS = 32
 
 /** A sequence as the caches see it. */
 export type CachedSequence = { length: number; open: boolean; readonly id: number }
 
-/** New tokens of a sequence, and how the next one is to be drawn. */
+/** New tokens of a sequence, and how to draw the next token. */
 type DrawnEntry = {
   readonly sequence: CachedSequence
   readonly tokens: ArrayLike<number>
-  /** Undefined: the logits are wanted themselves. */
+  /** Undefined returns the logits themselves. */
   readonly drawing: Drawing | undefined
 }
 
-/** Where keys and values live: pages on the WebAssembly heap or a graphics processor, or tensors of any other backend. */
+/** Stores keys and values: in pages on the WebAssembly heap or a graphics processor, or in tensors of any other backend. */
 export type Cache = {
-  /** Pages that it holds at most, where the device may have a lower bound than what was asked for. */
+  /** Most pages of this cache, if the device allows fewer than requested. */
   readonly mostPages?: number
-  /** Appends the tokens, which fit, and computes the logits after the last of each entry; `length` is already the new one. */
+  /** Appends the tokens, which must fit, and computes the logits after the last token of each entry. `length` is already the new one. */
   step(
     batch: readonly { readonly sequence: CachedSequence; readonly tokens: ArrayLike<number> }[],
   ): Promise<Float32Array[]>
-  /** As `step`, with drawings done where the logits lie; absent where that is the host. */
+  /** As `step`, but draws on the device that has the logits. Absent if that is the host. */
   stepAndDraw?(batch: readonly DrawnEntry[]): Promise<(Float32Array | Draw)[]>
   copy(from: CachedSequence, to: CachedSequence): void
   /** Keeps the first `length` tokens. */
   truncate(sequence: CachedSequence, length: number): void
-  /** The weights have changed. */
+  /** Called after a change of the weights. */
   refresh(): void
   dispose(): void
 }

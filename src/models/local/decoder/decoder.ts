@@ -1,19 +1,19 @@
 /**
  * Incremental forward pass with a key-value cache, for decoding. The contract:
  *
- * - `open()` gives an empty sequence. `step([{ sequence, tokens }, ...])` appends the new tokens (one, or a whole prompt
- *   chunk) to each sequence and resolves to the logits after the last of them, one array [vocabSize] for each entry, in
- *   order. Sequences of any length join and leave from call to call; one may stand only once in a call.
- * - A result depends on the tokens of its own sequence only: not on the rest of the batch and not on how its tokens were
- *   cut into steps, bit for bit on the wasm and cpu backends. (rows.ts finds a matrix
- *   product that is row-independent; every other sum runs in a fixed order.)
- * - `truncate(sequence, length)` forgets positions from `length` on, so that a prompt that shares only a prefix with the
- *   cache can go on from there; `fork` copies a sequence; `close` gives its memory back.
- * - Memory is bounded by `cacheTokens`: a step that does not fit throws RlError `model.cache-full` and changes nothing.
- *   `shortfall(batch)` tells beforehand how many tokens of other sequences must be closed or truncated (0: it fits).
- *   Space is counted in whole pages of `PAGE_TOKENS` tokens.
- * - `stepAndDraw` is there where the logits do not lie in the host's memory: it draws an entry's next token where they are.
- * - After the weights have changed call `refresh()`: every open sequence is closed, since its cache is of the old weights.
+ * - `open()` returns an empty sequence. `step([{ sequence, tokens }, ...])` appends the new tokens (one, or a whole prompt chunk) to each
+ * sequence. It resolves to the logits after the last token, one array [vocabSize] for each entry, in order. Sequences of any length
+ * join and leave from call to call. A sequence may occur only once in a call.
+ * - A result depends only on the tokens of its own sequence: not on the rest of the batch, and not on how its tokens were cut into steps.
+ * On the wasm and cpu backends this holds bit for bit. rows.ts finds a row-independent matrix product, and every other sum has a fixed
+ * order.
+ * - `truncate(sequence, length)` forgets positions from `length` on. So a prompt that shares only a prefix with the cache can continue
+ * there. `fork` copies a sequence. `close` releases its memory.
+ * - Memory is limited by `cacheTokens`. A step that does not fit throws RlError `model.cache-full` and changes nothing.
+ * `shortfall(batch)` returns the number of tokens of other sequences that must be closed or truncated first (0: it fits). Space is
+ * counted in whole pages of `PAGE_TOKENS` tokens.
+ * - `stepAndDraw` exists if the logits are not in the host's memory. It draws an entry's next token on the device.
+ * - After a change of the weights call `refresh()`. It closes every open sequence, since its cache belongs to the old weights.
  * - Calls must not overlap: await a step before the next call.
  */
 import { RlError } from '../../../errors.ts'
@@ -28,18 +28,18 @@ import { createPagedCache } from './paged.ts'
 import { createTensorCache } from './tensors.ts'
 import { createWebgpuCache } from './webgpu.ts'
 
-/** A cached sequence; the decoder that opened it owns it. */
+/** A cached sequence. It belongs to the decoder that opened it. */
 export type Sequence = {
-  /** Tokens in the cache. */
+  /** Number of tokens in the cache. */
   readonly length: number
 }
 
 export type StepEntry = { readonly sequence: Sequence; readonly tokens: ArrayLike<number> }
-/** Without a drawing the logits are read back. */
+/** Without a drawing the logits are returned. */
 type DrawEntry = StepEntry & { readonly drawing: Drawing | undefined }
 
 export type Decoder = {
-  /** Tokens that the cache holds at most, in whole pages. */
+  /** Most tokens of the cache, in whole pages. */
   readonly capacity: number
   open(): Sequence
   fork(sequence: Sequence): Sequence
@@ -53,11 +53,11 @@ export type Decoder = {
 }
 
 export type DecoderOptions = {
-  /** Tokens of all sequences together that the cache may hold. */
+  /** Most tokens of all sequences together. */
   readonly cacheTokens: number
 }
 
-/** @throws RlError `model.memory` where the cache cannot be had. */
+/** @throws RlError `model.memory` if there is no memory for the cache */
 export function createDecoder(model: LocalModel, { cacheTokens }: DecoderOptions): Decoder {
   const wanted = Math.ceil(cacheTokens / PAGE_TOKENS)
   const cache = createCache(model, wanted)
@@ -108,7 +108,7 @@ export function createDecoder(model: LocalModel, { cacheTokens }: DecoderOptions
       hint: 'close sequences, or give the decoder more cacheTokens',
     })
 
-  /** Checks a step and counts its tokens in. */
+  /** Checks a step and counts its tokens. */
   const admit = <Entry extends StepEntry>(batch: readonly Entry[]) => {
     const entries = batch.map((entry) => ({ ...entry, sequence: own(entry.sequence) }))
     for (const { sequence, tokens } of entries) {

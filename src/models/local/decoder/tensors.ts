@@ -7,8 +7,8 @@ import type { Cache, CachedSequence } from './cache.ts'
 type Layer = { readonly k: tf.Tensor3D; readonly v: tf.Tensor3D }
 
 /**
- * The cache of any TensorFlow.js backend: for each sequence and layer keys and values [kvHeads, length, dim]. Projections
- * run over all new tokens at once, attention for each sequence.
+ * The cache of any TensorFlow.js backend: keys and values [kvHeads, length, dim] for each sequence and layer. Projections run over all
+ * new tokens at once, attention for each sequence.
  */
 export function createTensorCache(model: LocalModel): Cache {
   const { config, params } = model

@@ -1,4 +1,4 @@
-/** A GGUF file as a model: llama.cpp's names and orders put back into those of a Hugging Face folder. */
+/** Reads a GGUF file as a model. llama.cpp's names and orders become those of a Hugging Face folder. */
 import { RlError } from '../../../errors.ts'
 import { checkIds, type ModelConfig, parseModelConfig } from '../config.ts'
 import type { TensorEntry, TensorSource } from '../safetensors.ts'
@@ -8,7 +8,7 @@ import { ggufTokenizer } from './tokenizer.ts'
 
 export type GgufModel = { readonly config: ModelConfig; readonly tokenizer: TokenizerFiles }
 
-/** Key below the architecture's name -> key of config.json. */
+/** Key without the architecture's prefix -> key of config.json. */
 const CONFIG_KEYS: Readonly<Record<string, string>> = {
   block_count: 'num_hidden_layers',
   context_length: 'max_position_embeddings',
@@ -21,10 +21,10 @@ const CONFIG_KEYS: Readonly<Record<string, string>> = {
   'rope.freq_base': 'rope_theta',
 }
 
-/** Checked against the shape, which the keys above tell. */
+/** Checked against the shape from the keys above. */
 const CHECKED = ['vocab_size', 'rope.dimension_count', 'attention.value_length']
 
-/** @throws RlError `model.gguf`, `model.config` or `model.tokenizer` for what is damaged or not implemented */
+/** @throws RlError `model.gguf`, `model.config` or `model.tokenizer` if the file is damaged or not implemented */
 export async function readGgufModel(path: string): Promise<GgufModel> {
   const file = await readGguf(path)
   const config = configOf(file, path)
@@ -32,7 +32,7 @@ export async function readGgufModel(path: string): Promise<GgufModel> {
   return { config, tokenizer: ggufTokenizer(file.metadata, path) }
 }
 
-/** Before a tokenizer is made of them, which takes minutes where there are millions. */
+/** Called before a tokenizer is made: with millions of tokens that would take minutes. */
 function refuseMoreTokens({ metadata }: GgufFile, { vocabSize }: ModelConfig, path: string): void {
   const tokens = metadata.get('tokenizer.ggml.tokens')
   if (!Array.isArray(tokens) || tokens.length <= vocabSize) return
@@ -42,7 +42,7 @@ function refuseMoreTokens({ metadata }: GgufFile, { vocabSize }: ModelConfig, pa
   })
 }
 
-/** The weights by their Hugging Face names, rows of queries and keys in their order. */
+/** Opens the weights under their Hugging Face names, with rows of queries and keys in Hugging Face's order. */
 export async function openGgufWeights(path: string): Promise<TensorSource> {
   const file = await readGguf(path)
   const config = configOf(file, path)
@@ -88,7 +88,7 @@ function configOf({ metadata, tensors }: GgufFile, path: string): ModelConfig {
     const own = key.slice(`${architecture}.`.length)
     if (Object.hasOwn(CONFIG_KEYS, own)) json[CONFIG_KEYS[own]] = value
     else if (CHECKED.includes(own)) checked.set(own, value)
-    // Named here, unknown there: refused by name unless it asks for nothing.
+    // The key has a name here, but the config does not know it. So it is refused by name unless it has no effect.
     else if (own === 'attention.causal') json[key] = value === true ? null : String(value)
     else if (value !== 0 && value !== 'none') json[key] = value
   }
@@ -109,7 +109,7 @@ function configOf({ metadata, tensors }: GgufFile, path: string): ModelConfig {
   return { ...config, eosTokens: [...new Set(config.eosTokens)] }
 }
 
-/** Tokens that are something to a text; that of padding is nothing. */
+/** Special tokens with a meaning in a text. Padding has none. */
 const NAMED = ['bos', 'eos', 'eot', 'eom', 'unknown']
 
 function idsOf(metadata: GgufFile['metadata']): Record<string, number> {
@@ -141,7 +141,7 @@ const OF_LAYER: Readonly<Record<string, string>> = {
   ffn_down: 'mlp.down_proj',
 }
 
-/** A name that is not known stays, and is refused as a weight that nothing reads. */
+/** An unknown name stays, and is later refused as a weight that nothing reads. */
 function nameOf(own: string): string {
   const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)$/.exec(own) ?? []
   const known = layer === undefined ? WHOLE : OF_LAYER
@@ -150,14 +150,17 @@ function nameOf(own: string): string {
   return layer === undefined ? `${found}.${kind}` : `model.layers.${layer}.${found}.${kind}`
 }
 
-/** Heads of a tensor whose rows llama.cpp interleaves, for its rotation of neighbouring pairs; Llama's queries and keys alone. */
+/**
+ * Returns the heads of a tensor whose rows llama.cpp interleaves for its rotation of neighbouring pairs: Llama's queries and keys. Null
+ * for all others.
+ */
 function headsOf(name: string, { family, heads, kvHeads }: ModelConfig): number | null {
   if (family !== 'llama') return null
   const [, which] = /\.self_attn\.([qk])_proj\.(?:weight|bias)$/.exec(name) ?? []
   return which === 'q' ? heads : which === 'k' ? kvHeads : null
 }
 
-/** Rows of each head from pairs (0, half, 1, half + 1, ...) back into two halves. */
+/** Moves the rows of each head from pairs (0, half, 1, half + 1, ...) back into two halves. */
 function separateHalves(values: Float32Array, heads: number, headDim: number): Float32Array {
   const out = new Float32Array(values.length)
   const width = values.length / (heads * headDim)

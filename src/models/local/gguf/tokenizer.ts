@@ -1,10 +1,10 @@
-/** The tokenizer that a GGUF file's metadata describes, as the files of a Hugging Face folder. */
+/** Builds the tokenizer files of a Hugging Face folder from a GGUF file's metadata. */
 import { RlError } from '../../../errors.ts'
 import type { TokenizerFiles } from '../tokenizer.ts'
 import { QWEN2_PATTERN } from '../tokenizer-class.ts'
 import type { GgufValue } from './reader.ts'
 
-/** How text is cut before merging, by `tokenizer.ggml.pre`. Null is GPT-2's own rule, which ByteLevel knows. */
+/** How text is cut before merging, by `tokenizer.ggml.pre`. Null is GPT-2's own rule, which is ByteLevel's default. */
 const LLAMA3 = QWEN2_PATTERN.replace('\\p{N}|', '\\p{N}{1,3}|')
 const SPLITS: Readonly<Record<string, { readonly pattern: string | null; readonly nfc?: true }>> = {
   default: { pattern: null },
@@ -17,16 +17,16 @@ const SPLITS: Readonly<Record<string, { readonly pattern: string | null; readonl
   'llama-v3': { pattern: LLAMA3 },
 }
 
-/** Where `tokenizer-class.ts` takes one class whatever a file names: an export is cut so. */
+/** Model types for which `tokenizer-class.ts` always uses one class. Exports are cut by that class. */
 const CUT_BY_CLASS: Readonly<Record<string, string>> = { qwen2: 'qwen2' }
-/** How a class cuts where a file does not say: converters of before May 2024 wrote none. */
+/** How a class cuts if the file does not say. Converters from before May 2024 did not. */
 const CUT_UNTOLD: Readonly<Record<string, string>> = { ...CUT_BY_CLASS, qwen3: 'qwen2' }
 
 const UNTOLD = ''
 const CONTROL = 3
 const USER_DEFINED = 4
 
-/** @throws RlError `model.tokenizer` for another kind than byte-level BPE, or a way of cutting text that is not known or not its class's */
+/** @throws RlError `model.tokenizer` if it is not byte-level BPE, or if its way of cutting text is unknown or not that of its class */
 export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: string): TokenizerFiles {
   const get = (key: string) => metadata.get(`tokenizer.ggml.${key}`)
   const refuse = (message: string) =>
@@ -111,7 +111,7 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
   }
 }
 
-/** A post-processor that puts tokens before and after a text; null where there are none. */
+/** Returns a post-processor that adds tokens before and after a text, or null if there are none. */
 function around(before: readonly string[], after: readonly string[], tokens: readonly string[]) {
   const all = [...before, ...after]
   if (all.length === 0) return null

@@ -5,7 +5,7 @@ import type { TensorInfo } from '../../../tensorflow/tensorflow.ts'
 
 type Pointer = number
 
-/** A matrix product on the heap, row-major: c = alpha op(a) op(b) + beta c; op(a) is m x k, op(b) k x n; lda, ldb, ldc are row strides. */
+/** A matrix product on the heap, row-major: c = alpha op(a) op(b) + beta c. op(a) is m x k, op(b) k x n. lda, ldb, ldc are row strides. */
 export type Gemm = (
   transposeA: boolean,
   transposeB: boolean,
@@ -22,7 +22,7 @@ export type Gemm = (
   ldc: number,
 ) => void
 
-/** Exports of kernels.wasm; what each computes stands in kernels.as. Arguments are byte offsets into the heap, counts and scalars. */
+/** Exports of kernels.wasm, described in kernels.as. Arguments are byte offsets into the heap, counts and scalars. */
 type Kernel<Names extends string> = { readonly [name in Names]: (...args: number[]) => void }
 type Kernels = Kernel<
   | 'setConstants'
@@ -48,13 +48,13 @@ type Kernels = Kernel<
   | 'cacheAttend'
 > & { readonly sumSquares: (x: Pointer, n: number) => number }
 
-/** The memory of the WebAssembly backend, the project's kernels on it, and the matrix product in use. */
+/** The memory of the WebAssembly backend, with the project's kernels and the present matrix product. */
 export type Heap = {
   readonly kernels: Kernels
   gemm: Gemm
   /** The matrix product of kernels.wasm. */
   readonly ownGemm: Gemm
-  /** w [out, input] in the order in which `multiplyPacked` reads it. */
+  /** Returns w [out, input] in the order that `multiplyPacked` reads. */
   readonly pack: (w: Pointer, out: number, input: number) => TensorInfo
   /** y [rows, out] = x [rows, input] w^T + keep y, w from `pack`. */
   readonly multiplyPacked: (
@@ -66,23 +66,23 @@ export type Heap = {
     keep: number,
     y: Pointer,
   ) => void
-  /** The memory itself, for native calls; another buffer after it has grown. */
+  /** Returns the memory itself, for native calls. After growth it is another buffer. */
   readonly buffer: () => ArrayBuffer
   readonly pointer: (tensor: TensorInfo) => Pointer
-  /** A tensor whose values are not set. @throws RlError `model.memory` where the heap (2 to 4 GB at most) is used up. */
+  /** Makes a tensor without values. @throws RlError `model.memory` if the heap (2 to 4 GB at most) is full */
   readonly make: (shape: readonly number[], dtype?: 'float32' | 'int32') => TensorInfo
   readonly zeros: (shape: readonly number[]) => TensorInfo
   readonly release: (tensor: TensorInfo) => void
-  /** Another tensor is to stand for the same values. */
+  /** Counts another tensor with the same values. */
   readonly share: (tensor: TensorInfo) => void
-  /** A view of `length` floats; valid until the heap grows. */
+  /** Returns a view of `length` floats. It is valid until the heap grows. */
   readonly floats: (pointer: Pointer, length: number) => Float32Array
   readonly ints: (pointer: Pointer, length: number) => Int32Array
-  /** `length` floats of working memory by purpose; kept and reused, contents not kept. */
+  /** Returns working memory of `length` floats for a purpose. It is reused, and its content is not kept. */
   readonly scratch: (purpose: string, length: number) => Pointer
 }
 
-/** What Emscripten's glue gives besides the typed part. */
+/** Members of Emscripten's glue beyond the typed ones. */
 type Emscripten = {
   readonly asm: { readonly memory: WebAssembly.Memory }
   _malloc(bytes: number): number
@@ -93,7 +93,7 @@ const PACK_A_FLOATS = 64 * 256
 const PACK_B_DEPTH = 256
 const CONSTANT_FLOATS = 16 * 4
 
-/** Puts kernels.wasm on the memory of the backend. */
+/** Binds kernels.wasm to the memory of the backend. */
 export function openHeap(backend: BackendWasm): Heap {
   const module = backend.wasm as unknown as Emscripten
   const { memory } = module.asm
@@ -120,7 +120,7 @@ export function openHeap(backend: BackendWasm): Heap {
     backend.disposeData(info.dataId)
     throw outOfMemory(shape)
   }
-  // Addresses above 2 GiB come signed.
+  // Addresses above 2 GiB are returned with a sign.
   const pointer = (tensor: TensorInfo) => backend.getMemoryOffset(tensor.dataId) >>> 0
   const floats = (at: Pointer, length: number) => new Float32Array(memory.buffer, at, length)
   const ownGemm: Gemm = (ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) => {

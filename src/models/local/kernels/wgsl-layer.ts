@@ -1,12 +1,12 @@
 /**
- * The programs of one transformer layer while decoding. All tensors are flat; `row` counts the new tokens of a pass. What is small in
- * a layer (biases, norms of heads, scaled B's of adapters) lies end to end in one tensor `small`, since a program may have eight.
+ * The programs of one transformer layer while decoding. All tensors are flat. `row` is the index of a new token in a pass. A layer's
+ * small tensors (biases, norms of heads, scaled B's of adapters) are concatenated in `small`, since a program may have eight tensors.
  */
 import type { ModelConfig } from '../config.ts'
 import { PAGE_TOKENS } from '../decoder/cache.ts'
 import { float, PLACE, type Program, sumOver } from './wgsl.ts'
 
-/** What is added to the product of one module, as offsets into `small` and `narrow`. */
+/** Terms that are added to the product of one module, as offsets into `small` and `narrow`. */
 export type Addition = {
   /** [width] */
   readonly bias?: number
@@ -14,7 +14,7 @@ export type Addition = {
     readonly rank: number
     /** scale B, [width, rank] */
     readonly up: number
-    /** Of x A^T, [rank], in its row of `narrow`, which has so many columns. */
+    /** Offset of x A^T, [rank], in its row of `narrow`. `columns` is the length of such a row. */
     readonly narrow: number
     readonly columns: number
   }
@@ -39,7 +39,7 @@ fn ${name}At(row : i32, column : i32) -> f32 {
 }`
 }
 
-/** The inputs of a program that adds such things, and norms heads where `norm` is given. */
+/** Returns the inputs of a program that adds these terms, and that norms heads if `norm` is given. */
 function besides(additions: readonly Addition[], norm?: number): string[] {
   const adapted = additions.some(({ adapter }) => adapter)
   const small = adapted || norm !== undefined || additions.some(({ bias }) => bias !== undefined)
@@ -63,7 +63,7 @@ fn main() {
   }
 }
 
-/** x A^T of the adapters that read the same x [rows, width], side by side: a0, a1, ... [rank, width] each. Grid [columns, rows]. */
+/** x A^T of the adapters with the same x [rows, width], side by side: a0, a1, ... [rank, width] each. Grid [columns, rows]. */
 export function narrowProgram(adapters: number, rank: number, width: number): Program {
   const names = Array.from({ length: adapters }, (_, i) => `a${i}`)
   return {
@@ -90,8 +90,8 @@ fn main() {
 type Heads = Pick<ModelConfig, 'heads' | 'kvHeads' | 'headDim' | 'normEps'>
 
 /**
- * loadHead(row, head, lane): fills `part` with a head of `name`, normed where `norm` is its place in `small`, and turned by `angles`
- * [rows, cos and sin of dim / 2 each] (RoPE, arXiv 2104.09864).
+ * loadHead(row, head, lane): fills `part` with a head of `name`. If `norm` is given, it is a place in `small`, and the head is normed. The
+ * head is then rotated by `angles` [rows, cos and sin of dim / 2 each] (RoPE, arXiv 2104.09864).
  */
 function headOf(name: string, norm: number | undefined, { headDim, normEps }: Heads): string {
   const half = headDim / 2
@@ -121,14 +121,14 @@ fn loadHead(row : i32, head : i32, lane : i32) {
 /** Floats of a page: keys, then values [PAGE_TOKENS, width] each. */
 export const pageFloats = (width: number) => 2 * PAGE_TOKENS * width
 
-/** placeOf(row, position): of its keys in the cache; `rows` has a position and the place of a list of pages for each row. */
+/** placeOf(row, position): the place of its keys in the cache. For each row `rows` has a position and the start of a page list. */
 const placeOf = (width: number) => `
 fn placeOf(row : i32, position : i32) -> i32 {
   let page = rows[rows[2 * row + 1] + position / ${PAGE_TOKENS}];
   return page * ${pageFloats(width)} + (position % ${PAGE_TOKENS}) * ${width};
 }`
 
-/** Keys (normed and turned) and values of the new tokens into the cache: k, v [rows, kvHeads x dim]. Grid [kvHeads, rows]. */
+/** Writes keys (normed and rotated) and values of the new tokens into the cache: k, v [rows, kvHeads x dim]. Grid [kvHeads, rows]. */
 export function writeProgram(
   heads: Heads,
   { k, v, norm }: { readonly k: Addition; readonly v: Addition; readonly norm: number | undefined },
@@ -155,8 +155,8 @@ fn main() {
 }
 
 /**
- * Attention of each new token over the cache up to itself: q [rows, heads x dim] -> the same. Keys come in tiles of as many as there
- * are threads, with a running softmax (arXiv 1805.02867). Grid [heads, rows].
+ * Attention of each new token over the cache up to itself: q [rows, heads x dim] -> the same. A tile has one key for each thread, and the
+ * softmax is computed online (arXiv 1805.02867). Grid [heads, rows].
  */
 export function attendProgram(
   heads: Heads,
@@ -249,10 +249,10 @@ fn main() {
   }
 }
 
-/** Workgroups of the two programs above for a row. */
+/** Returns the number of workgroups that the two programs above need for a row. */
 export const blocksOf = (width: number) => Math.ceil(width / LANES)
 
-/** Pages of a layer's cache to others: `pages` has pairs of them. Grid [pairs, 1]. */
+/** Copies pages of a layer's cache: `pages` has pairs of them. Grid [pairs, 1]. */
 export function copyProgram(width: number): Program {
   return {
     ...{ inputs: ['pages'], lanes: LANES },
@@ -268,7 +268,7 @@ fn main() {
 
 const MOVING = 1024
 
-/** All of a layer's cache to the beginning of a larger one. Grid MOVE_GRID. */
+/** Moves a layer's whole cache to the beginning of a larger one. Grid MOVE_GRID. */
 export const MOVE: Program = {
   ...{ inputs: ['old'], lanes: LANES },
   code: `

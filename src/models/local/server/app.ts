@@ -13,13 +13,13 @@ import { createTextStream } from './text-stream.ts'
 export type AppOptions = {
   readonly token: string
   readonly maxBodyBytes: number
-  /** Requests in work; further ones are answered 429. */
+  /** Most requests in progress. Further ones are answered with 429. */
   readonly maxRequests: number
 }
 
 const UTF8 = new TextEncoder()
 
-/** The OpenAI-compatible HTTP interface of local models. */
+/** Returns the OpenAI-compatible HTTP interface of local models. */
 export function createApp(served: ServedModels, { token, maxBodyBytes, maxRequests }: AppOptions): Hono {
   const app = new Hono()
   const card = ({ name, model, root, created }: NamedModel) => ({
@@ -104,7 +104,7 @@ export function createApp(served: ServedModels, { token, maxBodyBytes, maxReques
   }
 }
 
-/** Server-sent events. The response begins with the first token, so that what fails before it is answered with a status. */
+/** Sends server-sent events. The response begins with the first token. So an earlier failure is answered with a status. */
 function streamed(
   model: LocalModelFace,
   { requests, usageInStream, tools }: Plan,
@@ -164,7 +164,7 @@ function streamed(
   })
 }
 
-/** Chunks of one choice: a token whose text is not certain yet waits and comes with the next. */
+/** Makes the chunks of one choice. A token whose text is not certain yet comes with the next. */
 function choiceStream(
   model: LocalModelFace,
   stopTexts: readonly string[],
@@ -198,7 +198,7 @@ function choiceStream(
   }
 }
 
-/** A choice that may call tools comes whole: what is a call shows at its end. */
+/** Makes the one chunk of a choice that may call tools. Only its end shows which parts are calls. */
 function callingStream(
   _: LocalModelFace,
   __: readonly string[],
@@ -209,7 +209,7 @@ function callingStream(
   const told: Told[] = []
   return {
     push({ draw, top }: TokenEvent) {
-      // Chats tell no offsets.
+      // Chats report no offsets.
       told.push({ draw, top, offset: 0 })
     },
     end({ text, finish, stopText, promptTokens }: LocalGeneration) {

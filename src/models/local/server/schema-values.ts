@@ -1,4 +1,4 @@
-/** Whether a value is one of those that a JSON schema allows, by the keywords that are read of schemas here. */
+/** Tests whether a JSON schema allows a value. Only the keywords that are implemented here are read. */
 import { isDeepStrictEqual } from 'node:util'
 
 export type Schema = Readonly<Record<string, unknown>>
@@ -6,9 +6,9 @@ export type Schema = Readonly<Record<string, unknown>>
 const MOST_DEPTH = 256
 
 /**
- * @param root what `$ref` looks in
- * @param mostSteps of all calls together, since alternatives of alternatives multiply
- * @returns whether a schema within `root` allows a value; null when the steps are spent
+ * @param root schema in which `$ref` is looked up
+ * @param mostSteps limit for all calls together, since nested alternatives multiply
+ * @returns whether a schema within `root` allows a value; null if the steps are used up
  */
 export function schemaValues(
   root: unknown,
@@ -75,7 +75,7 @@ function between(value: number, least: unknown, most: unknown): boolean {
   )
 }
 
-/** What `#/$defs/NAME`, or `#`, stands for in a schema; undefined where there is no such definition. */
+/** Returns the schema of `#/$defs/NAME`, or of `#`. Returns undefined if there is no such definition. */
 export function definition(schema: unknown, ref: unknown): unknown {
   if (ref === '#') return schema
   const [, name] = /^#\/\$defs\/([\w.-]+)$/.exec(String(ref)) ?? []
@@ -83,7 +83,7 @@ export function definition(schema: unknown, ref: unknown): unknown {
   return name !== undefined && Object.hasOwn(all, name) ? all[name] : undefined
 }
 
-/** Whether a value is of a type, as JSON schemas name them. */
+/** Returns a function that tests a value against a type of JSON schemas. */
 export function isOf(value: unknown): (type: unknown) => boolean {
   return function is(type) {
     if (type === 'null') return value === null

@@ -1,4 +1,4 @@
-/** The models that a server has, by name: its own, and those that clients had it load. */
+/** The models of a server by name: its own, and those that clients loaded. */
 import { existsSync } from 'node:fs'
 import { explain } from '../../../errors.ts'
 import { apiError } from '../../../openai-api/errors.ts'
@@ -7,14 +7,14 @@ import type { LocalModelFace } from '../model.ts'
 export type LoadingOptions = {
   /** Opens a model folder, or one with an adapter. */
   readonly open: (folder: string) => Promise<LocalModelFace>
-  /** Most models beside the server's own. */
+  /** Most models in addition to the server's own. */
   readonly most: number
 }
 
 export type NamedModel = {
   readonly name: string
   readonly model: LocalModelFace
-  /** The folder; of the server's own model null. */
+  /** The model's folder. Null for the server's own model. */
   readonly root: string | null
   readonly created: number
 }
@@ -23,13 +23,13 @@ export type ServedModels = {
   readonly list: () => readonly NamedModel[]
   /** Errors: ApiError 404. */
   readonly find: (name: string) => NamedModel
-  /** Counts a request in work; the function returned ends it. A model that was unloaded is closed after its last. */
+  /** Counts a request in progress. Returns the function that ends it. An unloaded model is closed after its last request. */
   readonly begin: (served: NamedModel) => () => void
-  /** Errors: ApiError 400 where the name was used before or the folder is no model, 404 where there is none. */
+  /** Errors: ApiError 400 if the name was used before or the folder is no model, 404 if there is no folder. */
   readonly load: (name: string, folder: string) => Promise<void>
   /** Errors: ApiError 404. */
   readonly unload: (name: string) => void
-  /** Closes all that was loaded. */
+  /** Closes all loaded models. */
   readonly close: () => Promise<void>
 }
 
@@ -40,7 +40,7 @@ export function servedModels(
 ): ServedModels {
   const now = () => Math.floor(Date.now() / 1000)
   const models = new Map<string, NamedModel>([[name, { name, model: own, root: null, created: now() }]])
-  /** Also of models that are gone: a name never means other weights than before. */
+  /** Names of all models so far, also of unloaded ones. So a name never stands for other weights. */
   const names = new Set<string>([name])
   const opening = new Map<string, Promise<void>>()
   const inWork = new Map<NamedModel, number>()
@@ -84,7 +84,7 @@ export function servedModels(
         throw apiError(404, 'this server loads no models at run time: start it with --allow-loading', {
           code: 'not_found',
         })
-      // Whoever asks again, such as a head that was ended meanwhile, hears how it ended.
+      // A client that asks again, e.g. a restarted head, gets the result of the same loading.
       if (opening.has(asked)) await opening.get(asked)
       if (names.has(asked))
         throw apiError(400, `The lora adapter '${asked}' has already been loaded.`, { param: 'lora_name' })

@@ -1,4 +1,4 @@
-/** Schemas with `strict: true`: what OpenAI's API asks of them, and whether a value keeps to one. */
+/** Schemas with `strict: true`: OpenAI's rules for them, and a test of values. */
 import { apiError } from '../../../openai-api/errors.ts'
 import { isOtherRoot, NOTES } from './json-texts.ts'
 import { definition, isObject, type Schema, schemaValues } from './schema-values.ts'
@@ -8,7 +8,7 @@ const LIMITS = [
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
 ]
 
-/** Every keyword that is read. `default` is none of them: a value that leaves a property out is no value of a strict schema. */
+/** Every implemented keyword. `default` is none of them: a value without a property is no value of a strict schema. */
 const READ = new Set([
   ...['type', 'enum', 'const', 'anyOf', '$ref', '$defs', 'properties', 'required', 'additionalProperties'],
   ...['items', ...LIMITS],
@@ -17,13 +17,13 @@ const READ = new Set([
 const TYPES = ['string', 'number', 'integer', 'boolean', 'null', 'object', 'array']
 
 const MOST_DEPTH = 32
-/** Of checking one value: alternatives of alternatives multiply. */
+/** Limit of checking one value: nested alternatives multiply. */
 const MOST_STEPS = 100_000
 
 /**
- * Every object of a strict schema has all of its properties and no others.
- * @param param what holds the schema, for messages
- * @throws ApiError 400 that names the place
+ * Every object of a strict schema must require all of its properties and allow no others.
+ * @param param field with the schema, for messages
+ * @throws ApiError 400 with the place in the schema
  */
 export function assertStrict(schema: unknown, param: string): asserts schema is Schema {
   const refuse = (path: string, why: string) =>
@@ -67,7 +67,7 @@ export function assertStrict(schema: unknown, param: string): asserts schema is 
   if ((schema as Schema).type !== 'object') throw refuse('', "it has to be of type 'object'")
 }
 
-/** Whether values keep to a strict schema. Errors: as `assertStrict`. */
+/** Returns a function that tests values against a strict schema. Errors: as `assertStrict`. */
 export function strictValues(schema: unknown, param: string): (value: unknown) => boolean {
   assertStrict(schema, param)
   return (value) => schemaValues(schema, MOST_STEPS)(schema, value) === true
