@@ -1,6 +1,7 @@
 /**
- * Which events of roles, further workers and trainers outside the log takes: those that something asks for. The head itself decides
- * by the same log, and may append all. A fact that the log holds stays what it is, however often it is told.
+ * Decides which events of roles, further workers and outside trainers the log takes: only those that something asks
+ * for. The head itself decides by the same log, and may append all. A fact that the log holds stays as it is, however
+ * often it is told.
  */
 import { RlError } from '../../errors.ts'
 import { isDerived } from '../../events/authority.ts'
@@ -17,9 +18,11 @@ import { askedBy, enter } from './admission/asked.ts'
 
 export type Admission = {
   /**
-   * Null for an event that the log takes; its position and `duplicate` where the work is over that asked for it, and nobody waits for
-   * this any longer. Errors: `log.not-open` where nothing asks for it, `event.not-allowed` for an id that is not its own.
-   * @param group what is appended together with it
+   * Returns null if the log takes the event. Returns its position and `duplicate` if the work that asked for it is over
+   * and nobody waits for it any longer. Errors: `log.not-open` if nothing asks for it, `event.not-allowed` for an id
+   * that is not its own.
+   *
+   * @param group events that are appended together with it
    */
   readonly admit: (
     event: CheckedEvent,
@@ -79,7 +82,7 @@ export function openAdmission(log: LogReader): Admission {
   }
 }
 
-/** What is told of a run after its end: its processes leave, its servers are freed. */
+/** Events that may come after the end of a run: its processes leave, and its servers are freed. */
 const AFTER_THE_END: ReadonlySet<EventType> = new Set([
   'ActorStarted',
   'ActorFailed',

@@ -77,12 +77,12 @@ type Steps<Result> = Generator<number, Result>
 
 const BATCH_EVENTS = 1_024
 const BATCH_BYTES = 8 * 1024 * 1024
-/** What a turn of the event loop may cost, in bytes: these take some 10 ms. */
+/** Largest cost of a turn of the event loop, in bytes: it takes some 10 ms. */
 const TURN = 4 * 1024 * 1024
-/** What an event costs, and each byte of it: decoding and checking takes longer than reading. */
+/** Cost of an event and of each of its bytes: decoding and checking take longer than reading. */
 const EVENT_COST = 16 * 1024
 const BYTE_COST = 8
-/** While there is more to check, what was checked waits for at most so many turns. */
+/** While more requests wait for their check, checked ones wait for at most this number of turns. */
 const TURNS_A_COMMIT = 8
 
 export function openAppender(options: AppenderOptions): Appender {

@@ -22,7 +22,7 @@ import { isUnwritable, writeError } from '../../events/write-errors.ts'
 
 type Handler = (body: Uint8Array, subject: string) => Uint8Array
 
-/** Who says nothing for so long has given its upload up. */
+/** An upload is given up if its user is silent for this time. */
 const ABANDONED_MS = 30_000
 
 type Upload = {
@@ -42,7 +42,7 @@ export function serveBlobs(
   clock: Clock,
 ): () => void {
   const subjects = subjectsOf(log.run)
-  /** By who puts it and its name: what one puts is no other's matter, though both put the same. */
+  /** Uploads by user and name. Two users' uploads are apart, even if they hold the same bytes. */
   const uploads = new Map<string, Upload>()
 
   function get(body: Uint8Array): Uint8Array {

@@ -20,9 +20,9 @@ export type Children = {
 
 export type ChildrenOptions = {
   readonly run: string
-  /** Of the run; what the processes print goes to `logs` in it. */
+  /** Folder of the run. The processes' output goes to its `logs`. */
   readonly folder: string
-  /** Without credentials where each user has its own in the run's folder. */
+  /** Has no credentials if each user has its own in the run's folder. */
   readonly address: BusAddress
   readonly specs: readonly ChildSpec[]
   /** Hears of each process that has ended, also of those that were asked to. */
@@ -31,7 +31,7 @@ export type ChildrenOptions = {
   readonly onExit: (exit: { readonly spec: ChildSpec; readonly pid: number; readonly reason: string }) => void
   /** Hears what a process prints to standard output. */
   readonly onPrinted: (name: string, text: string) => void
-  /** For how long a process has said nothing (ms), or null where that is not known. */
+  /** Returns how long a process has been silent (ms), or null if that is unknown. */
   readonly silentMs: (spec: ChildSpec, pid: number) => number | null
   /** One that says nothing for so long hangs: it is ended, and another started. */
   readonly mostSilentMs: number
@@ -62,7 +62,7 @@ export function startChildren(options: ChildrenOptions): Children {
   mkdirSync(logs, { recursive: true, mode: 0o700 })
   /** When each last gave a sign of life (its start is one), and whether it was ever heard of. */
   const alive = new Map<ChildProcess, { readonly spec: ChildSpec; signMs: number; heard: boolean }>()
-  /** Those that were ended for their silence, with what is said of it. */
+  /** Processes that were ended for their silence, each with the reason to report. */
   const hung = new WeakMap<ChildProcess, string>()
   let stopping = false
   let fail: (error: unknown) => void = () => {}

@@ -5,14 +5,18 @@ import { describeCopy, fetchCopy, type HubCopy, hubOptions, progressLines } from
 import { isPreset } from '../../models/local/presets.ts'
 import { providerOf } from '../../models/registry.ts'
 
-/** Null where the policy's model is none of a hub. @throws RlError `model.hub` where it is not here and the hub cannot tell of it */
+/**
+ * Returns null if the policy's model is no model of a hub.
+ *
+ * @throws RlError `model.hub` if it is not here and the hub cannot describe it
+ */
 export async function hubCopyOf(config: Config): Promise<HubCopy | null> {
   const { policy } = config
   if (!providerOf(policy, config).trains || isPreset(policy.model) || !isHubName(policy.model)) return null
   return describeCopy(policy.model, hubOptions())
 }
 
-/** False where it was interrupted: the next start goes on from there. */
+/** Returns false if it was interrupted. The next start goes on from there. */
 export async function fetchHere(
   model: HubModel,
   folder: string,

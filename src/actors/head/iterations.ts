@@ -1,11 +1,11 @@
-/** What the head knows of the open iterations, and when one may begin or is over. */
+/** The head's knowledge of the open iterations. It says when one may begin or is over. */
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { Books } from '../decider/books.ts'
 import { bookOf, groupKnown, needOf, rolloutsOver, tallyOf } from '../decider/books.ts'
 import { evaluationDue, type TaskCounts } from '../decider/task-counts.ts'
 
-/** What the books do not hold of an open iteration. */
+/** Facts of an open iteration that the books do not hold. */
 export type Extras = {
   /** Milliseconds since 1970 at which it began, and at which the newest event of it came. */
   readonly sinceMs: number
@@ -36,7 +36,7 @@ export type HeadContext = {
   newest: number
   completed: number
   readonly books: Books
-  /** By open iteration. */
+  /** Facts of each open iteration. */
   readonly extras: Map<number, Extras>
   /** When the run started, ms since 1970; 0 before. */
   startedMs: number
@@ -85,12 +85,15 @@ export function countOwed(
   if (needOf(book, group, config) !== null) open.owed++
 }
 
-/** By how many splits an iteration is measured. */
+/** Returns the number of splits by which an iteration is measured. */
 export function splitsDueOf(iteration: number, config: Config): number {
   return evaluationDue(iteration, config) ? config.evaluation.splits.length : 0
 }
 
-/** Whether an iteration's evaluation is in the log, judged where that is wanted; also where none is due. */
+/**
+ * Returns true if an iteration's evaluation is in the log, and is judged if the config asks for that. Also returns true
+ * if no evaluation is due.
+ */
 export function evaluationOver({
   splitsDue,
   evaluatedSplits,

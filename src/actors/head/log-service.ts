@@ -50,11 +50,11 @@ export type LogServiceOptions = {
   readonly onAppended?: (
     events: readonly { readonly event: CheckedEvent; readonly position: number }[],
   ) => void
-  /** Of this head: one more than that of the head before. */
+  /** Epoch of this head: the epoch of the previous head plus one. */
   readonly epoch?: number
-  /** How often the last position is told to subscribers, and the cursor of what was published is kept. */
+  /** Time between announcements of the last position. The cursor of published events is kept as often. */
   readonly announceMs?: number
-  /** After so much silence of a worker its work goes to another. */
+  /** After this silence of a worker its work goes to another. */
   readonly ackWaitMs?: number
   readonly platform?: Platform
 }
@@ -75,7 +75,7 @@ export type LogService = {
   readonly close: () => Promise<void>
 }
 
-/** How often queues are looked after that may be gone. */
+/** Time between looks for queues that may be gone. */
 const QUEUES_MS = 2_000
 
 export async function startLogService(options: LogServiceOptions): Promise<LogService> {

@@ -17,7 +17,7 @@ export type EventPublisher = {
   readonly note: (event: CheckedEvent, position: number) => void
   /** Publishes all that was noted. */
   readonly publish: () => void
-  /** Whether everything in the log was given to the connection; where not, `reconcile` is due. */
+  /** Returns true if everything in the log was given to the connection. If not, `reconcile` is due. */
   readonly isWhole: () => boolean
   /** Publishes what the broker may have missed while the connection was away. Readers drop what they have. */
   readonly reconcile: () => Promise<void>
@@ -40,13 +40,13 @@ export type PublisherOptions = {
   readonly bus: Bus
   readonly work: readonly WorkKind[]
   readonly clock: Clock
-  /** Of this head; stands in each event's header. */
+  /** Epoch of this head. It stands in each event's header. */
   readonly epoch: number
   /** Appends an event of the head itself. */
   readonly report: (event: NewEvent) => void
 }
 
-/** `done` is the natural key of the result where the event asks for work. */
+/** `done` is the natural key of the result if the event asks for work. */
 type Row = {
   readonly position: number
   readonly type: string
@@ -68,7 +68,7 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
       report(queueStall('head', queue.name, trouble))
     queues.set(type, openQueuedWork({ bus, queue, onTrouble, clock }))
   }
-  /** Where the work of each key was asked for, in order. */
+  /** Positions at which the work of each key was asked for, in order. */
   const asked = new Map<string, number>()
   let recent: Row[] = []
   let published = Number(log.meta('published') ?? 0)
@@ -88,7 +88,7 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
     })
   }
 
-  /** What was asked for before this head began and has no result. */
+  /** Opens the work that was asked for before this head began and that has no result. */
   function openWorkOfLog(): void {
     if (work.length === 0) return
     for (const event of log.events({

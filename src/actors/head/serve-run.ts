@@ -1,4 +1,6 @@
-/** What makes a process the head of a run, on whatever bus: it takes the fence, then answers for the log and watches the actors. */
+/**
+ * Makes a process the head of a run, on any bus. It takes the fence, then answers for the log and watches the actors.
+ */
 import type { RlError } from '../../errors.ts'
 import type { Bus, WorkQueue } from '../../events/bus.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
@@ -29,16 +31,19 @@ export type ServeRunOptions = {
   readonly heartbeatMs: number
   /** Nobody else can be on this broker: what an earlier head left is taken at once. */
   readonly alone: boolean
-  /** How long a head that says nothing keeps the run, and how often one says that it lives; for tests. */
+  /** Time for which a silent head keeps the run, and time between its renewals. For tests. */
   readonly fenceTimes?: { readonly leaseMs: number; readonly renewMs: number }
   /** Brings a broker back that answers nothing; without it that can only be told. */
   readonly reviveBroker?: (reason: string) => void
-  /** What the process measures of itself, for `rl status`. */
+  /** The process's own measurements, for `rl status`. */
   readonly measured: () => Pick<LiveRun, 'brokerRestarts' | 'loopDelay'>
   readonly platform?: Platform
 }
 
-/** Errors: `head.second` where the run has another head, and those of the bus. The log and the bus stay open. */
+/**
+ * Serves a run as its head. Errors: `head.second` if the run has another head, and those of the bus. The log and the
+ * bus stay open.
+ */
 export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
   const {
     log,

@@ -198,7 +198,9 @@ async function resumedConfigs(folder: RunFolder, options: StartOptions): Promise
   return configsOf(folder, options.trust)
 }
 
-/** What `--set` says otherwise than the run has it is refused; what a file or a variable says otherwise is told. */
+/**
+ * Refuses values of `--set` that differ from the run's config. Only reports values of a file or a variable that differ.
+ */
 function checkSaid(config: Config, { run, config: named, configGiven, set }: StartOptions): void {
   const file = configGiven ? named : undefined
   const differences = differencesFrom(config, { file, set, env: process.env })
@@ -268,7 +270,7 @@ function firstEvent(config: Config, made: MadeBy, resumed: boolean): NewEvent {
   }
 }
 
-/** What decides and answers in a run from here on: the code, and what is the user's own. */
+/** Code and rules that decide and answer in a run from here on, including the user's own. */
 type MadeBy = Pick<EventData<'RunStarted'>, 'codeVersion' | 'rules'>
 
 /** Told where a run goes on under other code or rules than those that it was last decided by. */
@@ -288,7 +290,7 @@ function changeLines(log: LogReader, now: MadeBy): string[] {
   ]
 }
 
-/** How to start the roles that this head was told not to start. */
+/** Tells how to start the roles that this head was told not to start. */
 function elsewhereLines(
   { roles }: StartOptions,
   { run, credentials }: RunFolder,
@@ -321,7 +323,7 @@ function childSpecs({ run }: Config, { roles }: StartOptions, executors: number)
   ]
 }
 
-/** What was said before this head began does not end it: a resumed run tries again. */
+/** Resolves with the end of the run. Events from before this head began do not end it: a resumed run tries again. */
 function runOver(begun: number): { readonly see: (event: LoggedEvent) => void; readonly end: Promise<End> } {
   let settle: (end: End) => void = () => {}
   const end = new Promise<End>((resolve) => {

@@ -77,11 +77,11 @@ const HEARTBEAT_BOUNDS: Bounds = { bytes: 32 * 1024, values: 1_024 }
 /** Actors of a role heard of at a time; more are not heard, so that invented names take no memory, and no other role's place. */
 const MOST_ACTORS = 1024
 
-/** An actor is stalled when so many of its heartbeats did not come. The watch looks often enough to tell within two. */
+/** An actor is stalled after this number of missing heartbeats. The watch looks often enough to tell within two. */
 const SILENT_BEATS = 1.6
-/** How long a process that the log names keeps its role without being heard of. */
+/** Time for which a process that the log names keeps its role without a heartbeat. */
 const HOLD_BEATS = 2
-/** A role that some process had and none has for so many heartbeats is missed. */
+/** A role is missed if a process had it and none has had it for this number of heartbeats. */
 const VACANT_BEATS = 30
 /** A silent actor is spoken of for so long. */
 const FORGET_MS = 900_000

@@ -1,9 +1,9 @@
-/** Which trajectories wait for verdicts, by which version of the judge, and which event asked for them. */
+/** Trajectories that wait for verdicts, with the version of the judge, and the event that asked for them. */
 import type { Config } from '../../../config.ts'
 import type { EventData } from '../../../events/catalogue.ts'
 import type { IterationBook } from '../../decider/books.ts'
 
-/** What is judged together: a trajectory, or all of a task's in an iteration. */
+/** A unit of judging: one trajectory, or all trajectories of a task in an iteration. */
 export type OpenBatch = {
   readonly name: string
   /** The version that is to judge it. */

@@ -47,7 +47,10 @@ function budgetUnasked(
     : `the budget of the ${role} is not spent`
 }
 
-/** Id of the event that asked for open work of a role, by the natural key that ends it; null where there is none. */
+/**
+ * Returns the id of the event that asked for open work of a role, by the natural key that ends the work. Returns null
+ * if there is none.
+ */
 function openWork(role: Role, done: string, asked: Asked): string | null {
   const rest = done.slice(done.indexOf('/') + 1)
   if (!isWorkOf(role, done)) return null

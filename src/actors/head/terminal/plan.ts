@@ -13,11 +13,11 @@ export type Plan = {
   readonly config: Config
   readonly resumed: boolean
   readonly options: StartOptions
-  /** The tensor backend and why; null where no local model is used. */
+  /** The tensor backend and the reason for it. Null if no local model is used. */
   readonly backend: string | null
-  /** The policy's model where it is named as on a hub. */
+  /** The policy's model if it is named as on a hub. */
   readonly hub: HubCopy | null
-  /** What tasks are run in, and why; null where they need nothing, or run elsewhere. */
+  /** The runtime of tasks and the reason for it. Null if tasks need none, or run elsewhere. */
   readonly runtime: string | null
 }
 
@@ -85,7 +85,7 @@ export function inColumns(name: string, text: string): string[] {
   return lines.map((line, index) => `  ${(index === 0 ? name : '').padEnd(INDENT - 2)}${line}`)
 }
 
-/** A line as lines of so many columns at most; a word that is longer stands alone. */
+/** Breaks a line into lines of at most `width` columns. A longer word stands alone. */
 export function wrap(text: string, width = WIDTH): string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {

@@ -1,4 +1,4 @@
-/** What a run looks like while it goes on: a fold of its events, and the lines that a person reads. */
+/** The terminal's view of a running run: a fold of its events, and the lines that a person reads. */
 import type { LoggedEvent } from '../../../events/catalogue.ts'
 import type { LogReader } from '../../../events/log-reader.ts'
 import { type Estimate, wilson } from '../../../learning/interval.ts'
@@ -37,7 +37,7 @@ export type Progress = {
   health: string[]
 }
 
-/** What an event makes a person want to read: nothing, or lines. */
+/** A line that an event shows to a person. An event may show none or several. */
 export type Line = string
 
 export function startProgress(iterations: number): Progress {
@@ -156,7 +156,7 @@ function beginIteration(progress: Progress, { data, time }: LoggedEvent<'Iterati
   })
 }
 
-/** What is counted anew in each iteration. */
+/** Counts that begin anew in each iteration. */
 function startIteration() {
   return {
     requested: 0,
@@ -215,7 +215,7 @@ function modelUpdated(
   return data.stopped ? [`${what} ${data.version}: update stopped: ${data.stopped}`] : []
 }
 
-/** Each server that does not have it, and what goes on where none does. */
+/** Lists each server that does not have the version, and the version that serves if no server has it. */
 function modelPublished(
   what: string,
   { data }: LoggedEvent<'PolicyPublished'> | LoggedEvent<'RewardModelPublished'>,

@@ -1,4 +1,7 @@
-/** What processes print of long work, e.g. of a cold start: one line of each now and then, so that nobody waits without a word. */
+/**
+ * Shows what processes print of long work, e.g. of a cold start. Each process gets one line now and then, so that
+ * nobody waits without a word.
+ */
 
 /** A process speaks at most so often. */
 const EVERY_MS = 15_000

@@ -1,4 +1,4 @@
-/** What a person reads when a run ends or pauses: how it went, and the commands to look further. */
+/** Text that a person reads when a run ends or pauses: its results, and the commands to look further. */
 import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
 import type { Config } from '../../../config.ts'
@@ -59,7 +59,10 @@ export function summaryLines({ folder, config, end }: Ended): readonly string[] 
   ]
 }
 
-/** Where the policy's last weights lie, and those that did best where it was evaluated: the best of a curve is no measurement. */
+/**
+ * Names the folders of the policy's last weights and of its best evaluated weights. The best of a curve is no
+ * measurement.
+ */
 function checkpointLines(
   checkpoints: readonly PolicyCheckpoint[],
   split: string | undefined,
