@@ -1,6 +1,6 @@
 /**
- * How many calls of an endpoint a role may make in a run, whatever number of processes it has and however often they are started
- * again: calls are taken from the log in lots before they are made, so they are never more than allowed.
+ * Limits the calls of an endpoint that a role may make in a run, for all its processes and restarts together. Lots of
+ * calls are taken from the log before the calls are made, so their number never exceeds the limit.
  */
 import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
@@ -18,7 +18,10 @@ export type CallBudget = {
 const LOTS = 100
 const MOST_A_LOT = 64
 
-/** Whose calls each budget is for. Agents behind the gateway, which works for the environment, call the policy's endpoint. */
+/**
+ * Section whose budget each role's calls use. Agents behind the gateway, which works for the environment, call the
+ * policy's endpoint.
+ */
 const SECTIONS = {
   policy: 'policy',
   environment: 'policy',
@@ -31,7 +34,7 @@ export function budgetSection(role: Role): (typeof SECTIONS)[keyof typeof SECTIO
   return role === 'head' ? null : SECTIONS[role]
 }
 
-/** Null where the config allows any number of calls. */
+/** Returns null if the config allows any number of calls. */
 export function callBudgetOf(log: LogClient, role: keyof typeof SECTIONS, config: Config): CallBudget | null {
   const section = SECTIONS[role]
   const { maxCalls } = config[section].expert
@@ -81,7 +84,7 @@ function openCallBudget(
     }
   }
 
-  /** False where another process took the lot, or what is left is less by now: the log tells more then. */
+  /** Returns false if another process took the lot, or if less is left by now. The log then tells more. */
   async function isTaken(lot: EventData<'CallsReserved'>): Promise<boolean> {
     const before = taken
     try {

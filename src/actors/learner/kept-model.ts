@@ -14,7 +14,7 @@ export type KeptModel = {
   /** A Hugging Face folder without optimiser state: moments of imitation are no moments of RL. */
   readonly folder: string
   readonly cached: boolean
-  /** What was measured when it was made; none of models that an older version kept. */
+  /** Figures from the making of the model. Empty for models that an older version kept. */
   readonly figures: Figures
 }
 
@@ -59,7 +59,7 @@ export async function keptModel<M extends TrainableModel>({
   }
 }
 
-/** Where another process was first, its model stays: it is the same. */
+/** Moves a finished model to its place. If another process was first, its model stays: both are the same. */
 async function place(partial: string, folder: string): Promise<void> {
   if (!isWhole(folder)) await rm(folder, { recursive: true, force: true })
   try {

@@ -19,7 +19,7 @@ export async function withReference(
     readonly log: LogClient
     readonly role: ModelRole
     readonly compute: Compute
-    /** As of the behaviour log-probs; 1 where absent. */
+    /** Temperature of the behaviour log-probs. It is 1 if absent. */
     readonly temperature?: number
   },
 ): Promise<readonly TrainingSample[]> {

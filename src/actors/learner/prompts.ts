@@ -8,7 +8,7 @@ import type { ChatMessage, ContentPart, ImageRef } from '../../models/port.ts'
 import { readTextSync } from '../../text-file.ts'
 
 export type PromptFile = {
-  /** Of the whole file. */
+  /** Digest of the whole file. */
   readonly sha256: string
   /** The messages with every placeholder filled, by text or by images. Errors: `prompt.placeholder`. */
   readonly render: (values: Readonly<Record<string, string | readonly ImageRef[]>>) => ChatMessage[]
@@ -51,7 +51,7 @@ export function parsePrompt(name: string, text: string): PromptFile {
   }
 }
 
-/** A text, or parts where images are among the values that it asks for. */
+/** Returns a text, or parts if the template asks for values with images. */
 function filled(
   name: string,
   template: string,
@@ -79,7 +79,7 @@ function filled(
 
 /** An episode in lines, for prompts. */
 export type EpisodeLines = {
-  /** [actions + 1], or [actions] where the last one is not to be shown. */
+  /** [actions + 1], or [actions] if the last one is not to be shown. */
   readonly observations: readonly string[]
   readonly actions: readonly string[]
 }
@@ -104,9 +104,10 @@ export function episodeText(
 }
 
 /**
- * What was done, for models that see what came of it: an action a line with its number, and why it could not be done.
+ * Tells a seeing model what was done: each action on a line with its number, and why it could not be done.
+ *
  * @param brief an action in a line
- * @param steps how many of the latest actions are told; null for all
+ * @param steps number of latest actions that are told; null for all
  */
 export function doneText(
   { observations, actions }: EpisodeLines,

@@ -1,7 +1,7 @@
 /**
- * Brings new versions of a role's model to its servers: load under a name of its own, one canary request, then the switch
- * (PolicyPublished, RewardModelPublished), and the oldest is unloaded. A server that does not acknowledge in time is left out;
- * where none does, the version before goes on.
+ * Brings new versions of a role's model to its servers. Each version is loaded under a name of its own and gets one
+ * canary request. Then comes the switch (PolicyPublished, RewardModelPublished), and the oldest version is unloaded. A
+ * server that does not acknowledge in time is left out. If no server acknowledges, the previous version goes on.
  */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -24,8 +24,9 @@ type Updated = LoggedEvent<'PolicyUpdated'>
 export type Publisher = {
   readonly targets: Targets
   /**
-   * Counts a call of a version, which waits for what `startPublisher` brings back: it is not unloaded before the call is over, or
-   * `drainSeconds` have passed. Where a server does not know a version that it had, the versions are loaded once more, then it is called again.
+   * Counts a call of a version, which waits for what `startPublisher` brings back. The version is not unloaded before
+   * the call is over, or `drainSeconds` have passed. If a server does not know a version that it had, the versions are
+   * loaded once more. Then the call is made again.
    */
   readonly use: <T>(version: number, work: () => Promise<T>) => Promise<T>
   readonly stop: () => Promise<void>
@@ -56,7 +57,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
   const begun = new Promise<void>((resolve) => {
     ready = resolve
   })
-  // What is brought back comes first: where weights take the place of others the newest stay.
+  // Versions that are brought back come first. So the newest ones stay if weights replace others.
   let turn = begun
 
   function see(event: LoggedEvent): void {
@@ -145,7 +146,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     return Math.max(0, ...taken.map((one) => one.version))
   }
 
-  /** What becomes of each server, all at once, each within the time. */
+  /** Works at all servers at once, each within the time. Returns the state of each server. */
   function atAll(
     withinSeconds: number,
     work: (server: AdapterServer, signal: AbortSignal) => Promise<void>,

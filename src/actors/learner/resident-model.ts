@@ -5,7 +5,10 @@ import type { TrainableModel } from '../../models/port.ts'
 type Face = { readonly model: TrainableModel }
 
 export type ResidentModel<F extends Face> = {
-  /** Works with the weights of a version; several may at a time. Other weights are loaded first where it has others. */
+  /**
+   * Works with the weights of a version. Several calls may work at a time. If the model has other weights, those of the
+   * version are loaded first.
+   */
   readonly use: <T>(version: number, work: (face: F) => Promise<T>) => Promise<T>
   /** Works alone, from one version's weights to the next's. Where it fails the weights count as unknown. */
   readonly change: <T>(from: number, to: number, work: (face: F) => Promise<T>) => Promise<T>

@@ -14,7 +14,7 @@ import { startPublisher } from './publisher.ts'
 import type { Target } from './targets.ts'
 
 export type ServedModel = {
-  /** As the config names it. */
+  /** The model as the config names it. */
   readonly first: PromptedModel
   readonly generate: (
     version: number,
@@ -74,7 +74,7 @@ export async function openServedModel(
     })
   const cancelled = () => new RlError(`${section.model}: the call was cancelled`, { code: 'model.aborted' })
 
-  /** By another server where one is away. */
+  /** Asks a server of the version, and another server if one is away. */
   async function ask(version: number, requests: readonly GenerateRequest[], signal: AbortSignal) {
     const { targets } = await publisher
     await targets.settled(version, publish.expert.ackSeconds * 1000)

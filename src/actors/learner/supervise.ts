@@ -22,9 +22,11 @@ const STRIDE = 10
 const ARRIVAL = 0.7
 
 /**
- * Supervised training over samples drawn in shuffled passes. Which samples an update draws from depends on its number, not
- * on how fast they are made. Resolves to the mean loss of the last tenth of the updates (0 for no updates).
- * @throws RlError `model.not-finite` where the model diverges: it would be kept, and started from, without a word
+ * Trains on samples drawn in shuffled passes. An update's samples depend on its number, not on how fast samples are
+ * made. Resolves to the mean loss of the last tenth of the updates (0 for no updates).
+ *
+ * @throws RlError `model.not-finite` if the model diverges. Without the error it would silently be kept and started
+ * from.
  */
 export async function supervise(
   model: TrainableModel,
