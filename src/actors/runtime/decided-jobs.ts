@@ -29,7 +29,7 @@ export type DecidedJobsOptions = {
   readonly worker: Worker
   readonly performer: Performer
   readonly attempts: number
-  /** What to append for a job that failed for good; null where the run cannot go on without it. */
+  /** Returns events to append if a job has failed for good. Returns null if the run cannot go on without it. */
   readonly giveUp: (job: Job, attempts: number, lastError: string) => readonly NewEvent[] | null
   readonly log: LogClient
   readonly telling: Telling

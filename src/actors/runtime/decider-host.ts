@@ -31,7 +31,7 @@ export type DeciderHost = {
 export type DeciderHostOptions = {
   readonly decider: Decider
   readonly log: LogClient
-  /** Where it goes on after a restart; absent for a decider that begins with the first event each time. */
+  /** Key frames to resume from after a restart. Without them the decider begins with the first event each time. */
   readonly frames?: KeyFrames
   /** A job begins; called in order, and again for the same job only after a restart. */
   readonly onJob: (open: OpenJob) => void
@@ -56,7 +56,7 @@ export async function hostDecider({
   let caughtUp = false
   let noted: Noted[] = [...(from?.unsent ?? [])]
   let outbox: Noted[][] = []
-  /** Of the outbox, what is under way. */
+  /** Part of the outbox that is under way. */
   let underWay: Noted[][] = []
   let sending: Promise<void> | null = null
   /** Position of the newest key frame, and whether the decider has taken all events up to the present one whole. */
@@ -111,7 +111,7 @@ export async function hostDecider({
       })
   }
 
-  /** Which of these natural keys the log holds. */
+  /** Returns those natural keys that the log holds. */
   async function presentOf(keys: readonly string[]): Promise<ReadonlySet<string>> {
     const present = new Set<string>()
     for (let at = 0; at < keys.length; at += KEYS_A_REQUEST) {

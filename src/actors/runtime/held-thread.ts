@@ -1,4 +1,7 @@
-/** A thread beside a process that calls a user's code: where the loop of the process no longer turns, it tells the last call. */
+/**
+ * A thread beside a process that calls a user's code. If the process's event loop no longer turns, the thread tells the
+ * last call.
+ */
 import { writeSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 import { type HeldThreadData, readHeld } from './held.ts'

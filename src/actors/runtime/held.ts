@@ -25,7 +25,7 @@ export function watchHeld(afterMs: number): void {
   thread.unref()
 }
 
-/** As the thread reads it. */
+/** Reads the shared memory, as the thread does. */
 export function readHeld(shared: SharedArrayBuffer): { readonly turns: number; readonly call: string } {
   const [turns, bytes] = new Int32Array(shared, 0, 2)
   return { turns, call: Buffer.from(shared, HEAD_BYTES, bytes).toString() }

@@ -33,7 +33,7 @@ export type KeyFrame = {
 export type KeyFrames = {
   /** Number of positions from one key frame to the next. */
   readonly every: number
-  /** What the decider is to go on from; null for the first event. */
+  /** Frame from which the decider resumes. Null if it begins with the first event. */
   readonly found: KeyFrame | null
   /** For people: from where the decider goes on, and why a file that is there was not used. */
   readonly note: string
@@ -44,11 +44,11 @@ export type KeyFrames = {
 export type KeyFramesOptions = {
   readonly folder: RunFolder
   readonly decider: Decider
-  /** Those that the log begins with and that holds now. */
+  /** The config that the log begins with, and the one that holds now. */
   readonly configs: readonly Config[]
-  /** The hash of the log's chain at a position (hex), '' where there is none. */
+  /** Returns the hash of the log's chain at a position (hex), or '' if there is none. */
   readonly hashAt: (position: number) => string | Promise<string>
-  /** Default: 20,000. To fold so many events again takes some tenths of a second. */
+  /** Number of events between frames. Default: 20,000. Folding this many events again takes some tenths of a second. */
   readonly every?: number
 }
 
@@ -99,7 +99,10 @@ export async function openKeyFrames({
   }
 }
 
-/** What is wrong with the frames of a run, a line each: damaged files, and those of another log. Others are made by a start as it needs them. */
+/**
+ * Returns the faults of a run's frames, one line each: damaged files, and frames of another log. A start makes other
+ * frames as it needs them.
+ */
 export function frameFaults(folder: string, hashAt: (position: number) => string): readonly string[] {
   const frames = join(folder, 'frames')
   if (!existsSync(frames)) return []

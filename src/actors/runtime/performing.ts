@@ -33,7 +33,7 @@ function isUnasked(error: unknown): boolean {
 
 type Try = {
   readonly job: Job
-  /** The event that asked for it, where this process knows it, and its id. */
+  /** The event that asked for the work, if this process knows it. `cause` is its id. */
   readonly event: LoggedEvent | null
   readonly cause: string | null
   readonly attempt: number

@@ -42,9 +42,9 @@ export type QueuedWorkOptions = {
 
 type Item = {
   readonly load: () => WorkMessage
-  /** Number in the queue; null where it is not known to be there. */
+  /** Number in the queue. Null if it is not known to be there. */
   sequence: number | null
-  /** How often it was lost: part of the id of the next try, since the queue drops an id that it had. */
+  /** Number of losses. It is part of the id of the next try, since the queue drops an id that it had. */
   losses: number
 }
 
@@ -174,7 +174,7 @@ export function openQueuedWork(options: QueuedWorkOptions): QueuedWork {
   }
 }
 
-/** How trouble with a queue is told in the log. */
+/** Returns the event that tells trouble with a queue. */
 export function queueStall(owner: string, queue: string, { pieces, since, error }: Trouble): NewEvent {
   return {
     type: 'StallDetected',

@@ -1,4 +1,4 @@
-/** What goes wrong in an actor, told as events. */
+/** Tells faults of an actor as events. */
 import { explain, RlError } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
@@ -24,7 +24,7 @@ export type TellingOptions = {
   readonly role: Role
   readonly name: string
   readonly log: LogClient
-  /** Of the connection; others are known by the environment's names. */
+  /** Secrets of the connection. Other secrets are known by names in the environment. */
   readonly secrets: readonly string[]
   readonly stopping: AbortSignal
   /** An event that cannot be told is the actor's end. */

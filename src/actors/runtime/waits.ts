@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 
 export type Wait = {
   readonly owner: string
-  /** What is awaited, e.g. `PolicyUpdated/3 (train)`. */
+  /** Awaited thing, e.g. `PolicyUpdated/3 (train)`. */
   readonly waitingFor: string
   /** From whom. */
   readonly from: string
@@ -16,9 +16,9 @@ export type Wait = {
 export type OpenWaits = {
   /** Begins a wait; the function returned ends it. */
   readonly begin: (wait: { waitingFor: string; from: string; deadlineMs: number }) => () => void
-  /** What is awaited now, the oldest first. */
+  /** Lists what is awaited now, the oldest first. */
   readonly list: () => readonly Wait[]
-  /** Those, and of `others`, whose deadline passed since the last call. */
+  /** Lists waits whose deadline passed since the last call, those of `others` included. */
   readonly newlyOverdue: (now: number, others?: readonly Wait[]) => readonly Wait[]
 }
 

@@ -16,7 +16,7 @@ export type JobContext = {
   readonly signal: AbortSignal
   /** 1 for the first time that this job is tried. */
   readonly attempt: number
-  /** The event that asked for it; null where a job came from another process. */
+  /** The event that asked for the job. Null if the job came from another process. */
   readonly event: LoggedEvent | null
   /** Names a wait within the job, for `rl status` and stalls; the function returned ends it. */
   readonly beginWait: (waitingFor: string, from: string, deadlineMs: number) => () => void
@@ -27,7 +27,10 @@ export type QueueWork = {
   readonly kind: WorkKind
   readonly concurrency: number
   readonly jobOf: (event: LoggedEvent) => Job
-  /** What to append when the work was tried `attempts` times in vain, e.g. RolloutFailed; one of them has the job's natural key. */
+  /**
+   * Returns events to append if the work was tried `attempts` times in vain, e.g. RolloutFailed. One of them has the
+   * job's natural key.
+   */
   readonly exhausted: (event: LoggedEvent, attempts: number, lastError: string) => readonly NewEvent[]
 }
 
@@ -41,7 +44,7 @@ export type AnsweredWork = {
 export type AnsweringContext = {
   readonly bus: Bus
   readonly log: LogClient
-  /** How often a piece of work is tried. */
+  /** Highest number of tries of a piece of work. */
   readonly attempts: number
   readonly stopping: AbortSignal
 }
@@ -52,7 +55,7 @@ export type AnsweringContext = {
  */
 type Handler<Kind extends JobKind> = (input: Jobs[Kind], context: JobContext) => Promise<readonly NewEvent[]>
 
-/** What a worker does, by the kind of job. */
+/** Handlers of a worker, by the kind of job. */
 type JobHandlers = { readonly [Kind in JobKind]?: Handler<Kind> }
 
 export type Worker = {
@@ -65,7 +68,7 @@ export type Worker = {
   readonly answers?: readonly AnsweredWork[]
   /** Answers requests on `call.<name>`, shared among all workers that serve the name. */
   readonly services?: Readonly<Record<string, Serve>>
-  /** What it counts since it began, by name, for `rl status`: faults of an endpoint, tokens, unreadable answers. */
+  /** Returns counts since the start, by name, for `rl status`: faults of an endpoint, tokens, unreadable answers. */
   readonly counters?: () => Readonly<Record<string, number>>
   /** Gets ready for what the log asks of it; what it cannot do must not begin. Errors name what is missing. */
   readonly prepare?: () => Promise<void>
@@ -91,6 +94,6 @@ export async function performJob<Kind extends JobKind>(
 
 export type OpenedWorker = {
   readonly worker: Worker
-  /** What people want to know of it, e.g. the model and its backend. */
+  /** Facts for people, e.g. the model and its backend. */
   readonly note: string
 }
