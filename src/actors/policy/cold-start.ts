@@ -38,7 +38,7 @@ export type PolicyColdStart = {
 }
 
 export type ColdStartResources = {
-  /** Where the tasks come from; one episode of each is demonstrated. */
+  /** Source of the tasks. One episode of each task is demonstrated. */
   readonly opened: OpenSetting
   readonly tasks: readonly Task[]
   /** Folder in which finished models are kept, e.g. `.cache/cold-start`. */
@@ -59,7 +59,7 @@ export type PolicyStart = {
   readonly tooLong: number
   /** Demonstrations that were left out: the environment failed in them. */
   readonly failed: number
-  /** Mean loss of the last updates; null where nothing was demonstrated, or an older version made the model. */
+  /** Mean loss of the last updates. Null if nothing was demonstrated, or if an older version made the model. */
   readonly loss: number | null
 }
 
@@ -151,7 +151,10 @@ async function teach(
   return { loss, ...demonstrations.counted() }
 }
 
-/** Null without an expert: then the model begins as it is drawn. Samples are made as they are needed: demonstrating goes on in this thread while the model learns in its own. */
+/**
+ * Returns null if the environment has no expert. The model then starts from random weights. Samples are made lazily:
+ * this thread demonstrates while the model's thread trains.
+ */
 function demonstrationStream(
   opened: OpenSetting,
   tasks: readonly Task[],

@@ -9,7 +9,11 @@ export type DemonstrationFaults = {
   readonly isHung: (task: Task) => boolean
   /** Counts one that was played to its end. */
   readonly played: () => void
-  /** Counts one that failed and tells it. @throws the error where it is not of a task, or where most of all fail */
+  /**
+   * Counts a failed demonstration and tells it.
+   *
+   * @throws the error if no task's code caused it, or if most demonstrations fail
+   */
   readonly failed: (task: Task, error: unknown) => Promise<void>
   /** Demonstrations that failed, those of tasks that hang included. */
   readonly count: () => number
@@ -17,7 +21,7 @@ export type DemonstrationFaults = {
   readonly first: () => RlError | null
 }
 
-/** So many may fail before it counts that most of them do. */
+/** Number of failures below which their share does not count. */
 const FEW = 8
 
 export function demonstrationFaults(tell: TellFault): DemonstrationFaults {

@@ -12,7 +12,7 @@ export type DemonstrationOptions = {
   readonly seed: Seed
   /** Index of the first task. */
   readonly from?: number
-  /** Where a task fails that is left out; absent: it ends all. */
+  /** Takes faults of tasks, which are then left out. Without it a fault ends everything. */
   readonly faults?: DemonstrationFaults
 }
 

@@ -14,7 +14,7 @@ import { actingByPrompt } from './endpoint-worker.ts'
 
 export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acting }
 
-/** What of a model reads and writes texts: no weights are asked. */
+/** Parts of a model that read and write texts. They need no weights. */
 export type ReadingModel = Pick<LocalModelFace, 'describe' | 'encode' | 'decode' | 'tokenizer'>
 
 export type LocalActorOptions = {
@@ -47,7 +47,7 @@ export async function openLocalActor(
   }
 }
 
-/** As the config says: by choices, or by prompts that fit the model. */
+/** Returns the acting that the config names: by choices, or by prompts that fit the model. */
 export function actingOf(
   model: ReadingModel,
   policy: Config['policy'],
@@ -76,8 +76,8 @@ export function actingOf(
 }
 
 /**
- * A prompt that leaves no room for an answer loses its oldest steps (rule `oldest-first`); where it is too long without any, it ends
- * its own episode, and not the batch that it came with.
+ * Shortens prompts that leave no room for an answer: they lose their oldest steps (rule `oldest-first`). If a prompt is
+ * too long without any step, it ends its own episode, but not the batch that it came with.
  */
 function promptsThatFit(
   acting: Acting,

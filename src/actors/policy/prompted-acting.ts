@@ -10,11 +10,11 @@ import type { Acting, Prompting } from './acting.ts'
 
 type Answered = {
   readonly action: string
-  /** The kind of what is wrong with the answer, so that fallbacks can be counted; null where nothing is. */
+  /** Kind of fault in the answer, so that fallbacks can be counted. Null if there is none. */
   readonly invalid: string | null
 }
 
-/** How options are shown, and how an answer is read and written. */
+/** Form in which options are shown, and answers are read and written. */
 export type Form = {
   readonly options: (admissible: readonly string[]) => string
   readonly read: (answer: string, admissible: readonly string[]) => Answered
@@ -44,9 +44,9 @@ export const free: Form = {
   write: (command) => command,
 }
 
-/** What an acting by prompts decides for itself. */
+/** Decisions that each way of acting by prompts makes for itself. */
 export type Asking = {
-  /** @param shown at most so many earlier steps; all that the config allows where absent */
+  /** @param shown highest number of earlier steps; if absent, all that the config allows */
   readonly promptOf: (act: ActRequest, shown?: number) => GenerateRequest['prompt']
   readonly read: (generation: Generation, act: ActRequest) => Answered
   /** Columns of tokens, and whether they go on in the open segment. */
@@ -115,7 +115,7 @@ export function packAnswer(
   return packed && packedColumns(packed)
 }
 
-/** As events have it. */
+/** Returns the columns in the form of events. */
 function packedColumns({ promptLength, tokens, mask, logprobs }: TrainedAnswer): PackedTokens {
   return {
     promptLength,

@@ -1,4 +1,4 @@
-/** The setting's expert in the place of a model (provider `simulated`), where actions are chosen: it does not learn. */
+/** The setting's expert in the place of a model (provider `simulated`), if actions are chosen. It does not learn. */
 import type { Config } from '../../config.ts'
 import type { Turn } from '../../environments/port.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
