@@ -16,10 +16,10 @@ type Trajectory = EventData<'TrajectoryCompleted'>
 type Scored = EventData<'StepScored'>
 type Rules = Pick<Config, 'learning' | 'rewardModel'>
 
-/** What was said of one rollout. */
+/** Judgements of one rollout. */
 type Judged = JudgedRollout & {
   readonly trajectory: Trajectory
-  /** In order of the steps. */
+  /** Events in order of the steps. */
   readonly scored: readonly Scored[]
 }
 
@@ -131,7 +131,7 @@ function outcomeQuality(judged: readonly Judged[]) {
   )
 }
 
-/** Null where the environment tells no true progress. */
+/** Returns null if the environment tells no true progress. */
 function processQuality(judged: readonly Judged[]) {
   const steps = judged.flatMap(({ scored, verdicts }) =>
     scored.flatMap(({ progress }, step) =>

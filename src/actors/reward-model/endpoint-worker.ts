@@ -28,7 +28,7 @@ import {
   shownSteps,
 } from './prompted-judge.ts'
 
-/** Trajectories that are judged at a time; the endpoint's own bound is that of its calls. */
+/** Number of trajectories that are judged at a time. The endpoint itself limits its calls. */
 const JOBS_AT_A_TIME = 64
 
 /** For settings without a prompt of their own. */
@@ -165,7 +165,7 @@ function sameTokens(a: Int32Array, b: Int32Array | null): boolean {
   return b !== null && a.length === b.length && a.every((token, i) => token === b[i])
 }
 
-/** Where nothing was said before the verdict the critique is the reasoning. */
+/** Returns no reasoning if it is the critique itself: the model then said nothing before the verdict. */
 function unlessCritique(critique: string, judged: Pick<Judged, 'reasoning'>) {
   const told = reasoningText(judged)
   return told.reasoning === critique ? {} : told

@@ -15,9 +15,9 @@ export type JudgeSettings = {
   readonly samples: number
   readonly temperature: number
   readonly topP: number
-  /** At which temperature log-probs, and the probabilities of verdicts, are: 1 (`model`) where absent, or that of sampling. */
+  /** Temperature of log-probs and of the probabilities of verdicts: 1 (`model`) if absent, or that of sampling. */
   readonly logprobs?: GenerateRequest['logprobs']
-  /** Of the model; steps that no longer fit are not judged. */
+  /** Context of the model. Steps that no longer fit are not judged. */
   readonly contextTokens: number
 }
 

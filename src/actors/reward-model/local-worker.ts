@@ -32,7 +32,10 @@ import type { OpenedJudge } from './opened-judge.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 
-/** What an adapter's own weights do not say: the base that it was taught on, and where the kept one will look for it. */
+/**
+ * Returns the base of an adapter: the digest of its weights, and its folder. An adapter's own weights do not name the
+ * base. The kept adapter looks for it in that folder.
+ */
 async function baseOf(folder: string): Promise<object> {
   const { isAdapter, base } = await readModelFolder(folder)
   return isAdapter ? { base, weights: await weightsDigest(await readModelFolder(base)) } : {}

@@ -8,7 +8,10 @@ import type { LearnableGroup } from '../decider/jobs.ts'
 import type { OutsideBatch } from '../learner/outside.ts'
 import { judgementAdvantages } from './batch.ts'
 
-/** What a model behind an endpoint was asked and said, as the log keeps it: columns of Int32 and Float32, empty where unknown. */
+/**
+ * Prompt and answer of a model behind an endpoint, as the log keeps them: columns of Int32 and Float32. They are empty
+ * if unknown.
+ */
 export type ToldAnswer = {
   readonly promptI32?: Uint8Array
   readonly tokensI32: Uint8Array

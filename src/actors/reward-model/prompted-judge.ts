@@ -13,19 +13,21 @@ export type PromptedJudging = {
   readonly maxTokens: number
   /** Earlier steps that are shown; null for all. */
   readonly historySteps: number | null
-  /** An action in a line, where the judge sees what came of it; else the history tells what was read. */
+  /**
+   * Returns an action in a line, if the judge sees the screens. Without it the history holds the texts that were read.
+   */
   readonly brief?: (action: string) => string
 }
 
 export type Judged = {
-  /** What was said before the verdict. */
+  /** Text before the verdict. */
   readonly critique: string
   readonly score: Score
-  /** The kind of what is wrong with the answer; null where it has a verdict. */
+  /** Kind of fault in the answer. Null if it has a verdict. */
   readonly invalid: string | null
 } & Pick<Generation, 'tokens' | 'logprobs' | 'promptTokens' | 'reasoning'>
 
-/** An episode as a judge gets it: with screens [steps + 1] where it sees. */
+/** An episode as a judge gets it: with screens [steps + 1] if it sees. */
 export type JudgedLines = EpisodeText & { readonly frames?: readonly ImageRef[] }
 
 /** One judgement of a step: what is asked depends on the episode, its seed and the steps that are shown alone. */
@@ -52,7 +54,7 @@ export function shownSteps(step: number, { historySteps }: PromptedJudging): num
   return Math.min(step, historySteps ?? step)
 }
 
-/** Most characters of a critique; its end is kept, where conclusions stand. */
+/** Most characters of a critique. Its end is kept, because conclusions stand there. */
 const CRITIQUE_LENGTH = 4_000
 
 export function readJudgement(generation: Generation): Judged {
