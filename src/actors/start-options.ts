@@ -1,6 +1,6 @@
 import type { Role } from '../events/envelope.ts'
 
-/** What a role is started with, as the command line says it. */
+/** Options of a role's start, as the command line gives them. */
 export type StartOptions = {
   readonly role: Role
   /** YAML file of the run's configuration. */

@@ -1,4 +1,4 @@
-/** What the deciders ask their workers for. An input names things; the worker reads them from the log. */
+/** Jobs that the deciders give to their workers. An input names things; the worker reads them from the log. */
 import type { Direction } from '../../environments/port.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { Tally } from '../../learning/terms.ts'
@@ -69,7 +69,7 @@ export type LearnableGroup = {
   readonly task: string
   readonly purpose: 'train' | 'candidate'
   readonly accuracy: Tally
-  /** In order of their index. */
+  /** Rollouts in order of their index. */
   readonly rollouts: readonly string[]
 }
 
@@ -78,7 +78,7 @@ export type Train = {
   readonly iteration: number
   readonly version: number
   readonly parentVersion: number
-  /** In order of their slots; never empty. */
+  /** Groups in order of their slots. Never empty. */
   readonly groups: readonly LearnableGroup[]
   /** Order of samples and all else that is drawn. */
   readonly seed: Seed
@@ -90,11 +90,11 @@ export type JudgeRollouts = {
   readonly slot: string
   readonly task: string
   readonly rewardModelVersion: number
-  /** One trajectory, or all of a task's where judging goes by group; in order of their index. */
+  /** One trajectory, or all trajectories of a task if judging goes by group. They are in order of their index. */
   readonly rollouts: readonly { readonly rollout: string; readonly steps: number; readonly seed: Seed }[]
 }
 
-/** adapter: append TaskProposed, or TaskRejected with `task` null where no candidate can be made. */
+/** adapter: append TaskProposed, or TaskRejected with `task` null if no candidate can be made. */
 export type RewriteTask = {
   readonly iteration: number
   readonly slot: string

@@ -21,7 +21,7 @@ type Slot = {
   candidate: Candidate | null
   /** Groups of the active task that lost too many rollouts. */
   strikes: number
-  /** Of the active task's last group. */
+  /** Tally of the active task's last group. */
   last: Tally | null
   /** Iteration that plays this slot and is not over, else null. */
   busy: number | null
@@ -65,7 +65,7 @@ export function planIteration(slots: Slots, iteration: number, config: Config): 
   return groups
 }
 
-/** @throws RlError `rule.result` where a sampler names a slot that is not open, or one twice */
+/** @throws RlError `rule.result` if a sampler names a slot that is not open, or one slot twice */
 function chooseSlots(
   open: readonly OpenSlot[],
   count: number,
@@ -99,7 +99,7 @@ export function decisionOn(
   )
 }
 
-/** What the rule says of a candidate whose rollouts are over. */
+/** Returns the rule's decision on a candidate whose rollouts are over. */
 export function decisionOnGroup(slots: Slots, { book, group }: PlayedGroup, config: Config): Decision {
   return decisionOn(slots.get(group.slot)!.candidate!, tallyOf(group), book.rolloutsPerTask, config)
 }

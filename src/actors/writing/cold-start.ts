@@ -124,7 +124,7 @@ export async function coldStartTests(
   })
 }
 
-/** What small models of the setting are taught by. Error: `setting.lacks`. */
+/** Returns the lessons of the setting for small models. Errors: `setting.lacks`. */
 export function lessonsOf<L>({ name }: Setting, { lessons }: { readonly lessons?: L }): L {
   if (lessons) return lessons
   throw new RlError(`the setting '${name}' has no lessons for models that are trained from scratch`, {
@@ -135,7 +135,7 @@ export function lessonsOf<L>({ name }: Setting, { lessons }: { readonly lessons?
 
 type Start = {
   readonly open: () => Promise<LocalModelFace>
-  /** What is learned before the demonstrations. */
+  /** Teaches the model before the demonstrations. */
   readonly prepare?: (model: LocalModelFace, codec: TextCodec) => Promise<void>
 }
 

@@ -20,7 +20,7 @@ type Written = Pick<EventData<'UnitTestWritten'>, 'iteration' | 'slot' | 'index'
 type Rules = Pick<Config, 'rewardModel'>
 
 export type TestAdvantages = {
-  /** By slot, [tests]; tasks that nothing can be learned from are left out. */
+  /** Advantages of each slot, [tests]. Tasks that teach nothing are left out. */
   readonly bySlot: ReadonlyMap<string, Float64Array>
   readonly health: Readonly<Record<string, number>>
 }
@@ -77,7 +77,7 @@ function testFigures(tasks: readonly TestedTask[]): Record<string, number> {
   }
 }
 
-/** By the place of the test. */
+/** Novelty of the tests, by the index of the test. */
 function noveltyOf(written: readonly Written[]): (boolean | undefined)[] {
   const novel: (boolean | undefined)[] = []
   for (const test of written) novel[test.index] = test.novel

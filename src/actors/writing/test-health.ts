@@ -4,7 +4,7 @@ import type { Train } from '../decider/jobs.ts'
 import { readIteration } from '../rollout/log-queries.ts'
 import { testAdvantages } from './test-batch.ts'
 
-/** What an update of a writer of unit tests would have been made of, where it does not learn here: it measures the writer. */
+/** Measures a writer of unit tests that does not learn here, by the batch that an update would have had. */
 export async function readTestHealth(
   log: LogClient,
   { groups, iteration }: Train,

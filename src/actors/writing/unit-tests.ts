@@ -24,7 +24,10 @@ import { openTaskBook, trajectoryBook } from '../rollout/log-queries.ts'
 
 type Judgement = EventData<'StepScored'>['judgements'][number]
 
-/** What a reward model wrote; tokens are null where they are unknown, those of the prompt absent where they follow from the task. */
+/**
+ * A test that a reward model wrote. Tokens are null if they are unknown. Prompt tokens are absent if the task
+ * determines them.
+ */
 export type WrittenTest = Pick<Generation, 'text' | 'tokens' | 'logprobs' | 'reasoning'> & {
   readonly promptTokens?: Int32Array | null
 }
@@ -38,7 +41,10 @@ export type WriteTests = (
 ) => Promise<readonly WrittenTest[]>
 
 export type UnitTestJudge = {
-  /** UnitTestWritten for each test, then StepScored for each rollout. Throws where one could not be run: then nothing counts. */
+  /**
+   * Returns UnitTestWritten for each test, then StepScored for each rollout. Throws if one could not be run: then
+   * nothing counts.
+   */
   readonly judge: (job: JudgeRollouts, signal: AbortSignal) => Promise<NewEvent[]>
 }
 
@@ -53,7 +59,7 @@ export function unitTestJudge(
   const trajectories = trajectoryBook(log)
   const prompt = promptSha256 === undefined ? {} : { promptSha256 }
 
-  /** Those of an evaluation are the same in each, as its rollouts' are. */
+  /** Returns the seeds of tests. They are the same in each evaluation, as its rollouts' seeds are. */
   function seedsOf({ iteration, slot }: JudgeRollouts, isEvaluation: boolean): Seed[] {
     const { seed } = config.run
     return Array.from({ length: config.rewardModel.samples }, (_, index) =>
