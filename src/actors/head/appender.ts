@@ -36,8 +36,10 @@ export type AppenderOptions = {
   /** Reads a blob in steps that tell the bytes they took. */
   readonly load: (ref: BlobRef) => Steps<Uint8Array>
   /**
-   * May refuse an event that is well-formed, or tell where the work ended that it is of: it is answered, and not appended.
-   * @param group what is appended together with it
+   * May refuse a well-formed event. If its work is over, it returns the position of that end: the event is answered,
+   * but not appended.
+   *
+   * @param group events that are appended together with it
    */
   readonly admit: (
     event: CheckedEvent,
@@ -50,7 +52,7 @@ export type AppenderOptions = {
   readonly authorOf: (subject: string) => User
   /** Appends all or nothing, durably. */
   readonly append: (events: readonly CheckedEvent[]) => readonly Appended[]
-  /** Called after each commit, also one that failed. */
+  /** Called after each commit, even after a failed one. */
   readonly onCommit: (failure: RlError | null) => void
   readonly deadLetters: DeadLetters
   readonly clock: Clock

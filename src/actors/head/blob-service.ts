@@ -29,7 +29,7 @@ type Upload = {
   readonly writer: BlobWriter
   /** The subject that its chunks come under: the broker keeps one for each user. */
   readonly subject: string
-  /** When the last chunk came. */
+  /** Time of the last chunk. */
   touchedAt: number
 }
 
@@ -71,8 +71,9 @@ export function serveBlobs(
   }
 
   /**
-   * Whether that was the last chunk. One may come again, or late, or from two that upload the same: what is there already is let
-   * fall, and who uploads is no matter. Begun anew for each first chunk, an upload of many would never end.
+   * Takes a chunk and returns true if it was the last one. A chunk may come again, late, or from two that upload the
+   * same bytes. Bytes that are there already are dropped, whoever sent them. If each first chunk began the upload anew,
+   * an upload by many would never end.
    */
   function take(name: string, subject: string, { offset, chunk, ...ref }: BlobPutRequest): boolean {
     const upload = uploads.get(name) ?? (offset === 0 ? begin(name, subject, ref) : undefined)

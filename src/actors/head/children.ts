@@ -33,9 +33,9 @@ export type ChildrenOptions = {
   readonly onPrinted: (name: string, text: string) => void
   /** Returns how long a process has been silent (ms), or null if that is unknown. */
   readonly silentMs: (spec: ChildSpec, pid: number) => number | null
-  /** One that says nothing for so long hangs: it is ended, and another started. */
+  /** A process hangs if it is silent for this time: it is ended, and another is started. */
   readonly mostSilentMs: number
-  /** A process may take so long until it is heard of for the first time. */
+  /** Time that a process may take until it is heard of for the first time. */
   readonly mostStartMs: number
 }
 
@@ -60,7 +60,7 @@ export function startChildren(options: ChildrenOptions): Children {
     options
   const logs = join(folder, 'logs')
   mkdirSync(logs, { recursive: true, mode: 0o700 })
-  /** When each last gave a sign of life (its start is one), and whether it was ever heard of. */
+  /** Time of each process's last sign of life (its start is one), and whether it was ever heard of. */
   const alive = new Map<ChildProcess, { readonly spec: ChildSpec; signMs: number; heard: boolean }>()
   /** Processes that were ended for their silence, each with the reason to report. */
   const hung = new WeakMap<ChildProcess, string>()
@@ -113,7 +113,7 @@ export function startChildren(options: ChildrenOptions): Children {
       }
       alive.set(child, { spec, signMs: startedMs, heard: false })
       const log = createWriteStream(path, { flags: 'a', mode: 0o600 })
-      // On a full disk what processes print is lost, and not the run.
+      // On a full disk the processes' output is lost, but the run is not.
       log.on('error', () => {})
       for (const stream of [child.stdout, child.stderr])
         stream.on('data', (chunk: Buffer) => {

@@ -1,7 +1,7 @@
 /**
- * One writer a run, whatever the hosts: a head takes an epoch in a JetStream bucket by compare and set, renews it, and stops as
- * soon as another has it. Between renewals it writes for one lease and no longer: a head that stood still, or was cut off,
- * does not write before it knows that the run is still its own.
+ * Ensures one writer a run on all hosts. A head takes an epoch in a JetStream bucket by compare and set, and renews it.
+ * It stops as soon as another head has the run. Between renewals it writes for one lease and no longer. So a head that
+ * stood still, or was cut off, does not write before it knows that the run is still its own.
  */
 import { z } from 'zod'
 import { pause } from '../../clock.ts'
@@ -32,7 +32,10 @@ export type FenceOptions = {
   /** Time for which a silent head keeps the run. */
   readonly leaseMs?: number
   readonly renewMs?: number
-  /** Hears that the broker has not answered since then (ms since 1970), again after as many renewals as it took the first time. */
+  /**
+   * Hears since when (ms since 1970) the broker has not answered. If the silence goes on, it hears so again after the
+   * same number of renewals.
+   */
   readonly onSilence?: (since: number) => void
   readonly platform?: Platform
 }
@@ -53,7 +56,7 @@ type Entry = { readonly record: FenceRecord | null; readonly sequence: number }
 type Taken = {
   readonly record: FenceRecord
   readonly askedAt: number
-  /** When a head that it was taken from knows of it, or has no lease any more. */
+  /** Time at which an earlier head knows of this one, or has no lease any more. */
   readonly heldFrom: number
 }
 
@@ -112,7 +115,10 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     throw new RlError(`other heads take run '${run}' all the time`, { code: 'head.second' })
   }
 
-  /** The log knows of a later head than the one that stands there, which wrote its record again after the bucket was wiped. */
+  /**
+   * Returns true if the log knows of a later head than the stored one. The stored head wrote its record again after the
+   * bucket was wiped.
+   */
   function hasSlept(entry: Entry | null): boolean {
     return Boolean(entry?.record && entry.record.epoch < after)
   }
@@ -137,7 +143,7 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
    * other heads may not know.
    */
   let { record, askedAt: renewedAt, heldFrom } = await take()
-  /** When renewals failed since the last answer. */
+  /** Times of failed renewals since the last answer. */
   let unanswered: number[] = []
   let loss: RlError | null = null
   let tellLoss: (error: RlError) => void = () => {}
@@ -171,8 +177,8 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     const askedAt = clock.monotonic()
     const entry = await rewrite(record).catch(() => null)
     if (!entry?.record) {
-      // The broker is away: the lease ends by itself.
-      // One that is started again for it needs a moment until it answers: who is told of each renewal would end it again and again.
+      // The broker is away, and the lease ends by itself. A broker that is restarted for this needs a moment until it
+      // answers. If each failed renewal were told, the listener would end it again and again.
       if (unanswered.push(clock.now()) % SILENT_RENEWALS === 0) onSilence(unanswered[0])
       return
     }

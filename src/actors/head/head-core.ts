@@ -147,7 +147,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
 
 const LOOK_MS = 500
 
-/** Looks whether the log's file is where it was, also while nothing is appended. */
+/** Checks that the log's file is still in its place, even while nothing is appended. */
 function watchPlace(log: EventLog): { readonly gone: Promise<RlError>; readonly stop: () => void } {
   let stop = () => {}
   const gone = new Promise<RlError>((resolve) => {

@@ -38,7 +38,7 @@ export type HeadContext = {
   readonly books: Books
   /** Facts of each open iteration. */
   readonly extras: Map<number, Extras>
-  /** When the run started, ms since 1970; 0 before. */
+  /** Start of the run, ms since 1970. It is 0 before. */
   startedMs: number
 }
 
@@ -133,8 +133,9 @@ export function rolloutsOutstanding(context: HeadContext): boolean {
 }
 
 /**
- * Whether the next iteration may begin. Synchronous: after the one before. With staleness s: when iteration - 1 - s is
- * completed, so that no rollout is played by a policy more than s versions behind, and nothing is being played.
+ * Returns true if the next iteration may begin. A synchronous run waits for the previous one. With staleness s it waits
+ * until iteration - 1 - s is completed and nothing is being played. So no rollout is played by a policy more than s
+ * versions behind.
  */
 export function mayBegin(context: HeadContext, { run }: Config): boolean {
   const next = context.newest + 1

@@ -44,7 +44,9 @@ export type LogServiceOptions = {
   /** Queues of other work, e.g. of executors. */
   readonly queues?: readonly WorkQueue[]
   readonly admit?: Admit
-  /** Why this head may not speak for the run now, or null: one that lost it would tell of its own log. */
+  /**
+   * Returns why this head may not speak for the run now, or null. A head that lost the run would tell of its own log.
+   */
   readonly refusal?: () => RlError | null
   /** Called after each commit, before anything is published, with what was really appended. */
   readonly onAppended?: (
@@ -208,7 +210,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     if (diskPause.since() === null) cursor.keep()
   }
 
-  /** On every answer of the log, so that who asks drops what a former head still says. */
+  /** Every answer of the log has the epoch. So an asker drops the answers of a former head. */
   const spoken = { [EPOCH_HEADER]: String(epoch) }
   const leave = [
     bus.serve(subjects.log('append'), null, appender.serve, spoken),

@@ -10,7 +10,7 @@ export type LoopWatch = {
   readonly stop: () => void
 }
 
-/** The loop is looked at so often; Node counts this time into each delay. */
+/** Time between looks at the loop. Node counts it into each delay. */
 const RESOLUTION_MS = 5
 const WINDOW_MS = 20_000
 

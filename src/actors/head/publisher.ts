@@ -119,7 +119,10 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
     return confirming
   }
 
-  /** From the last confirmed position on, page by page. Commits meanwhile publish nothing: the last page has them. */
+  /**
+   * Publishes from the last confirmed position on, page by page. Commits meanwhile publish nothing: the last page has
+   * them.
+   */
   async function republish(): Promise<void> {
     await confirming
     whole = false

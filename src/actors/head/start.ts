@@ -181,7 +181,7 @@ function claimedRunId(): string {
   }
 }
 
-/** The config that a log begins with, and the one that holds now: in a fork they differ. */
+/** The config that a log begins with, and the one that holds now. They differ in a fork. */
 type Configs = { readonly first: Config; readonly config: Config }
 
 async function newConfig({ config: file, set, roles }: StartOptions): Promise<Configs> {
@@ -273,7 +273,7 @@ function firstEvent(config: Config, made: MadeBy, resumed: boolean): NewEvent {
 /** Code and rules that decide and answer in a run from here on, including the user's own. */
 type MadeBy = Pick<EventData<'RunStarted'>, 'codeVersion' | 'rules'>
 
-/** Told where a run goes on under other code or rules than those that it was last decided by. */
+/** Returns lines to show if a run goes on under other code or rules than those that decided it last. */
 function changeLines(log: LogReader, now: MadeBy): string[] {
   const before = [...log.events({ types: ['RunStarted', 'RunResumed'] })]
     .map(({ data }) => data)

@@ -29,7 +29,9 @@ export type Watch = {
   readonly actors: () => readonly WatchedActor[]
   /** A process is known to have ended: its role is free at once. Its place is this one if none is told. */
   readonly forget: (pid: number, place?: string) => void
-  /** For how long (ms) a process of this place has said nothing; null if it was never heard of or has left. */
+  /**
+   * Returns how long (ms) a process of this place has been silent. Returns null if it was never heard of or has left.
+   */
   readonly silentMs: (role: Role, pid: number) => number | null
   readonly stop: () => void
 }
@@ -83,7 +85,7 @@ const SILENT_BEATS = 1.6
 const HOLD_BEATS = 2
 /** A role is missed if a process had it and none has had it for this number of heartbeats. */
 const VACANT_BEATS = 30
-/** A silent actor is spoken of for so long. */
+/** Time for which a silent actor is still told of. */
 const FORGET_MS = 900_000
 
 /** Whether it is known to have ended. Of a process that nobody can look at from here the time has to pass. */
@@ -125,8 +127,8 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
   }
 
   /**
-   * A decider that is let in holds its role from then on: one that was sent together with it comes too late. Whatever the one
-   * before still decides is refused.
+   * Admits deciders one at a time. A decider that is let in holds its role from then on. Another that was sent together
+   * with it comes too late. Later decisions of the previous decider are refused.
    */
   function admit({ envelope }: CheckedEvent): RlError | null {
     if (envelope.type !== 'ActorStarted') return isDecision(envelope) ? fence(envelope.actor) : null

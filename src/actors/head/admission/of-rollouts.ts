@@ -1,4 +1,4 @@
-/** Rollouts: what is told of one that is asked for, and which may be asked for. */
+/** Rules for rollouts: which may be asked for, and which events may tell of them. */
 import { isDeepStrictEqual } from 'node:util'
 import type { EventData } from '../../../events/catalogue.ts'
 import type { IterationBook } from '../../decider/books.ts'

@@ -32,7 +32,7 @@ export type Progress = {
   generatedTokens: number
   trainedTokens: number
   staleness: number
-  /** When each iteration began. */
+  /** Start of each iteration. */
   startedMs: number[]
   health: string[]
 }

@@ -3,7 +3,7 @@
  * nobody waits without a word.
  */
 
-/** A process speaks at most so often. */
+/** Shortest time between two lines of a process. */
 const EVERY_MS = 15_000
 const MOST_CHARACTERS = 200
 

@@ -102,7 +102,7 @@ function headline(end: Ended['end'], run: string, done: number, wanted: number):
   return `run ${run} paused after ${done} of ${wanted} iterations${why}`
 }
 
-/** From the first evaluation of a split to the last, with intervals. */
+/** Shows the first and the last evaluation of a split, with intervals. */
 function trend(split: string, evaluations: readonly EventData<'EvaluationCompleted'>[]): string[] {
   const own = evaluations.filter((evaluation) => evaluation.split === split)
   const first = own.at(0)
