@@ -68,7 +68,8 @@ export async function firstTurns(
 export async function checkFirstTurns(config: Config): Promise<void> {
   const setting = await loadSetting(config.environment)
   const isLocal = !setting.simulated && policyWorkerOf(config, setting) === 'local'
-  // What an endpoint holds is not known here; what shows a screen takes long to start; a hub's files may not be here yet.
+  // The size of an endpoint's context is not known here. A setting with screens takes long to start. A hub's files may
+  // not be here yet.
   if (!isLocal || config.environment.player !== 'own' || setting.pictures || isHubName(config.policy.model))
     return
   const opened = await openSetting(config)

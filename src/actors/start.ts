@@ -132,7 +132,7 @@ function parentGone(): Promise<void> {
     // Ctrl-C in a terminal reaches all its processes: the head then stops this one in good order.
     process.on('SIGINT', () => {})
     process.stdin.on('end', () => process.exit(0)).resume()
-    // The pipe alone keeps no process: one that failed would hang, and no other would be started.
+    // The pipe alone keeps no process alive. Else a failed process would hang, and no other would be started.
     if (process.stdin instanceof Socket) process.stdin.unref()
   })
 }

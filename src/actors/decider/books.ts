@@ -94,7 +94,7 @@ export function enterPlan(book: IterationBook, plan: EventData<'IterationPlanned
 
 type Ended = EventData<'TrajectoryCompleted'> | EventData<'RolloutFailed'>
 
-/** Enters a rollout that ended: one that failed, or whose outcome is abstained, leaves its group. */
+/** Enters a rollout that ended. A rollout that failed, or whose outcome is abstained, leaves its group. */
 export function enterRollout(book: IterationBook, rollout: Ended): void {
   const group = book.groups.get(rollout.slot)
   if (!group) return
@@ -131,7 +131,7 @@ export function bookOf(
   return purpose === 'evaluation' ? undefined : books.get(iteration)
 }
 
-/** All rollouts of a group are over. */
+/** Returns true if all rollouts of a group are over. */
 export function groupOver(book: IterationBook, group: Group): boolean {
   return group.ended === book.rolloutsPerTask
 }
@@ -145,7 +145,7 @@ export function groupKnown(book: IterationBook, group: Group, judging: boolean):
   return !judging || group.judged === group.scored.length
 }
 
-/** All rollouts of the iteration are over. */
+/** Returns true if all rollouts of the iteration are over. */
 export function rolloutsOver(book: IterationBook): boolean {
   return book.planned && book.ended === book.expected
 }

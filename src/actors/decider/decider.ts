@@ -1,9 +1,9 @@
 /**
- * A decider is the pure half of a role: an XState machine whose only inputs are events in log order and whose only
- * outputs are new events and requests for work. No clock, no randomness, no I/O: the same log gives the same outputs.
+ * A decider is the pure half of a role: an XState machine without clock, randomness or I/O. Its only inputs are events
+ * in log order. Its only outputs are new events and requests for work. So the same log gives the same outputs.
  *
- * Its actions change the machine's context in place, unlike those of most XState machines: a context belongs to one running
- * decider, and a replay feeds it millions of events. So a snapshot is worth only what it shows before the next event, unless
+ * Its actions change the machine's context in place, unlike those of most XState machines. A context belongs to one
+ * running decider, and a replay feeds it millions of events. So a snapshot is only valid until the next event, unless
  * it is encoded (runtime/key-frame.ts).
  */
 import { type AnyStateMachine, createActor, type InspectionEvent } from 'xstate'
@@ -44,7 +44,9 @@ export function decidingAction<T extends EventType>({ decides }: Decider, event:
   return actionOf?.(event.data as EventData<T>) ?? null
 }
 
-/** All that a decider is between two events. What it refers to changes with the next event, so it is copied or encoded at once. */
+/**
+ * State of a decider between two events. Its contents change with the next event, so it is copied or encoded at once.
+ */
 export type DeciderState = {
   /** State of the machine, as XState gives it. */
   readonly value: unknown
@@ -67,8 +69,8 @@ export type RunningDecider = {
 }
 
 /**
- * Starts a decider at the beginning of a log. A RunStarted in the middle is where a fork left its parent: state and context
- * stay, and from there on the config of the fork decides.
+ * Starts a decider at the beginning of a log. A RunStarted in the middle marks a fork. State and context stay, and from
+ * there on the config of the fork decides.
  */
 export function startDecider(decider: Decider): RunningDecider {
   return startAt(decider, null)

@@ -36,7 +36,7 @@ export type JobOf<Kind extends JobKind> = {
   /** Natural key (catalogue.ts) of the event that ends this job, e.g. `PolicyUpdated/3`. */
   readonly done: string
   readonly input: Jobs[Kind]
-  /** From the config: how long the job may take before it counts as stalled. */
+  /** Time that the job may take before it counts as stalled, from the config. */
   readonly deadlineMs: number
 }
 
@@ -44,8 +44,9 @@ export type JobOf<Kind extends JobKind> = {
 export type Job = { [Kind in JobKind]: JobOf<Kind> }[JobKind]
 
 /**
- * environment: append TaskAdded for every task of every split, as one batch, evaluation splits first and each split from
- * its last slot to its first: the one that ends the job is the first training slot, whatever the totals turn out to be.
+ * environment: append TaskAdded for every task of every split, as one batch. Evaluation splits come first, and each
+ * split goes from its last slot to its first. So the first training slot ends the job, whatever the totals turn out to
+ * be.
  */
 export type LoadTasks = {
   readonly splits: readonly {
@@ -56,7 +57,7 @@ export type LoadTasks = {
     /** Most tasks; null for all. */
     readonly limit: number | null
   }[]
-  /** For generating or choosing tasks. */
+  /** Seed for generating or choosing tasks. */
   readonly seed: Seed
 }
 

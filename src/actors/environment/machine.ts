@@ -156,7 +156,8 @@ export function environmentDecider(config: Config): Decider {
       enterCandidate: fold('TaskProposed', (context: Context, proposal) => {
         const { slot, task, parent, direction, parentAccuracy } = proposal
         const held = context.slots.get(slot)
-        // With staleness the slot may have gone on since this was asked for: what is being played is what is decided on.
+        // With staleness the slot may have gone on since this was asked for. The decision is on the task that is being
+        // played.
         if (!held || held.active !== parent || playsCandidate(context, slot)) return
         held.candidate = { task: task.id, parent, direction, parentAccuracy }
       }),

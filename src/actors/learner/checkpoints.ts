@@ -54,7 +54,8 @@ export async function saveCheckpoint(
 }
 
 /**
- * The same in a folder that is named by its digest: of two trainers of one version each has its own, and the log says whose holds.
+ * Saves a version in a folder that is named by its digest. If two trainers make one version, each has its own folder,
+ * and the log says whose holds.
  */
 export async function saveApart(
   model: TrainableModel,

@@ -22,7 +22,7 @@ export type Recipe<M extends TrainableModel> = {
   /** Folder in which finished models are kept. */
   readonly cache: string
   readonly name: string
-  /** All that decides what comes out, as JSON: with the same `compute`, the same identity is the same model. */
+  /** Everything that determines the model, as JSON. With the same `compute`, the same identity is the same model. */
   readonly identity: unknown
   readonly compute: Compute
   readonly open: () => Promise<M>

@@ -73,7 +73,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
 
   let restoring: Promise<void> | null = null
 
-  /** All at once however many calls ask for it. */
+  /** Restores all versions once, for any number of calls that ask for it. */
   function restored(): Promise<void> {
     restoring ??= restore().finally(() => {
       restoring = null
@@ -169,8 +169,9 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
   const digests = new Map<string, string | null>()
 
   /**
-   * Tells where the weights of an event lie, or throws `model.corrupt`. Looked at once, and before a server's time begins. A folder on
-   * the servers' machines alone, or of files that nothing here reads, is theirs to check.
+   * Returns a function that tells the folder of an event's weights, or throws `model.corrupt`. The check is made once,
+   * before a server's time begins. A folder that is only on the servers' machines, or whose files nothing here reads,
+   * is theirs to check.
    */
   async function sealedFolder(run: string, checkpoint: Checkpoint): Promise<() => string> {
     const folder = resolve(checkpointFolder(run, checkpoint))

@@ -1,4 +1,4 @@
-/** From an iteration's trajectories and verdicts to what the policy is trained on: rewards, filters, advantages, samples. */
+/** Turns an iteration's trajectories and verdicts into the policy's batch: rewards, filters, advantages, samples. */
 import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'

@@ -1,6 +1,6 @@
 /**
- * The policy's first version: a new model taught on demonstrations of a noisy expert, so that it speaks well and decides
- * poorly, which is what RL then repairs. The same recipe is made once and kept under its digest.
+ * The policy's first version: a new model taught on demonstrations of a noisy expert. So it speaks well and decides
+ * poorly, which RL then repairs. The same recipe is made once and kept under its digest.
  */
 import type { Task } from '../../environments/port.ts'
 import { identityOf, type OpenSetting } from '../../environments/setting.ts'
@@ -97,7 +97,10 @@ export async function coldStartPolicy(
   return startOf(folder, cached, figures)
 }
 
-/** The first version of a released model: a fresh adapter on its folder, taught on demonstrations worded as those who ask it will. */
+/**
+ * Makes the first version of a released model: a fresh adapter on its folder. It is taught on demonstrations in the
+ * words of its later prompts.
+ */
 export async function coldStartAdapter(
   options: Omit<PolicyColdStart, 'preset'> & {
     readonly base: string

@@ -7,7 +7,7 @@ import type { TellFault } from '../runtime/tell-fault.ts'
 export type DemonstrationFaults = {
   /** Whether the task gave no answer in time before: it is not waited for again. */
   readonly isHung: (task: Task) => boolean
-  /** Counts one that was played to its end. */
+  /** Counts a demonstration that was played to its end. */
   readonly played: () => void
   /**
    * Counts a failed demonstration and tells it.
@@ -15,7 +15,7 @@ export type DemonstrationFaults = {
    * @throws the error if no task's code caused it, or if most demonstrations fail
    */
   readonly failed: (task: Task, error: unknown) => Promise<void>
-  /** Demonstrations that failed, those of tasks that hang included. */
+  /** Returns the number of demonstrations that failed, including those of hanging tasks. */
   readonly count: () => number
   /** The first fault; null without any. */
   readonly first: () => RlError | null

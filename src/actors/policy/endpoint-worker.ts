@@ -21,7 +21,7 @@ import { type Form, free, numbered, promptedActing } from './prompted-acting.ts'
 import { samplingOf } from './sampling.ts'
 import { seeingActing } from './seeing-acting.ts'
 
-/** For settings without prompts of their own. */
+/** Prompts for settings without prompts of their own. */
 const PROMPTS = { numbered: 'policy', free: 'policy-free' } as const
 const TEXTS_PROMPT = 'policy-text'
 

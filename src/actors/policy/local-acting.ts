@@ -1,4 +1,4 @@
-/** A local model as the one that acts: opened from a folder, and asked for the next actions of many episodes. */
+/** A local model that acts: opened from a folder, and asked for the next actions of many episodes. */
 import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'

@@ -1,4 +1,7 @@
-/** For models that read prompts: the whole episode in words; the answer is the number of an option, or a command. */
+/**
+ * Acts with models that read prompts. The prompt holds the whole episode in words. The answer is the number of an
+ * option, or a command.
+ */
 import { parseNumbered, parsePlain } from '../../environments/answers.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
@@ -53,7 +56,7 @@ export type Asking = {
   readonly pack: (generation: Generation, act: ActRequest) => Pick<ActReply, 'tokens' | 'continues'>
 }
 
-/** Asks for an answer to a prompt; one that cannot be read for its length was cut off. */
+/** Asks for an answer to a prompt. An unreadable answer of full length was cut off. */
 export function askingActing(prompt: PromptFile, { promptOf, read, pack }: Asking): Acting {
   return (act, sampling, shown) => ({
     request: {

@@ -1,4 +1,7 @@
-/** For models that see: the task and what was done in words, then the last screens; the answer as it is is the action. */
+/**
+ * Acts with models that see. The prompt holds the task and the done actions in words, then the last screens. The whole
+ * answer is the action.
+ */
 import type { Seeing } from '../../environments/setting.ts'
 import { doneText, type PromptFile } from '../learner/prompts.ts'
 import type { Acting } from './acting.ts'

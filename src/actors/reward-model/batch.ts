@@ -1,4 +1,4 @@
-/** From an iteration's judgements to what the reward model is trained on: chains of judgements with their advantages. */
+/** Turns an iteration's judgements into the reward model's batch: chains of judgements with their advantages. */
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'

@@ -58,7 +58,7 @@ export function isLastInBatch({ byRollout }: Batches, { rollout, step }: EventDa
   return found.batch.members.every((verdicts) => verdicts === found.verdicts || allJudged(verdicts))
 }
 
-/** Enters one step's judgements; those of a rollout that nobody waits for are passed over. */
+/** Enters one step's judgements. Judgements of a rollout that nobody waits for are ignored. */
 export function enterStep({ byRollout, verdict }: Batches, scored: EventData<'StepScored'>): void {
   const found = byRollout.get(scored.rollout)
   if (found) enterVerdict(found.verdicts, scored, verdict)

@@ -31,7 +31,7 @@ import {
 /** Number of trajectories that are judged at a time. The endpoint itself limits its calls. */
 const JOBS_AT_A_TIME = 64
 
-/** For settings without a prompt of their own. */
+/** Prompts for settings without a prompt of their own. */
 const PROMPT = 'judge'
 const SEEING_PROMPT = 'screen-judge'
 
@@ -126,7 +126,10 @@ export async function openEndpointJudge(
     }
   }
 
-  /** All judgements of a step have one prompt: tokens of one that was told another are left out. Columns of tokens hold no images. */
+  /**
+   * All judgements of a step have one prompt. If a judgement was told another prompt, its tokens are left out. Columns
+   * of tokens hold no images.
+   */
   function entered(judged: readonly Judged[]) {
     const prompt = frames
       ? null

@@ -38,8 +38,8 @@ export function chainTokens(judge: JudgeCodec, episode: EpisodeText): number {
 }
 
 /**
- * Judges every step of every episode m times. What is said of a step depends on the episode, its seed and the step's place
- * in its chain, not on what is judged beside it.
+ * Judges every step of every episode m times. A judgement depends on the episode, its seed and the step's place in its
+ * chain. It does not depend on what is judged beside it.
  */
 export async function judgeEpisodes(
   model: LocalModelFace,

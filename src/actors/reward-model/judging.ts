@@ -37,7 +37,10 @@ export type JudgeCodec = {
   readonly choices: readonly (readonly [number, number])[]
 }
 
-/** For models with a vocabulary of ours, as trained with `judgeWords`: each cause and verdict is one token of its own. */
+/**
+ * Returns the codec of models with a vocabulary of ours, as trained with `judgeWords`. Each cause and verdict is one
+ * token of its own.
+ */
 export function judgeCodecOf(codec: Codec, vocabulary: Causes): JudgeCodec {
   const single = (word: string) => codec.encode(word)[0]
   const [good, bad] = VERDICT_WORDS.map(single)

@@ -61,7 +61,7 @@ export function rewardModelDecider(config: Config): Decider {
     return batches.byName.get(nameOf(ended))!
   }
 
-  /** The batch that a rollout belongs to; null for one that is not judged. */
+  /** Returns the batch of a rollout, or null if the rollout is not judged. */
   function batchFor({ books }: Context, ended: Ended): NewBatch | null {
     const { purpose, iteration } = ended
     if (mode === 'off' || (!byGroup && !hasOutcome(ended))) return null

@@ -1,4 +1,7 @@
-/** From an iteration's judgements by prompts to what their model is trained on elsewhere: each prompt with its answer. */
+/**
+ * Turns an iteration's judgements by prompts into a batch for training their model elsewhere: each prompt with its
+ * answer.
+ */
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
@@ -19,7 +22,10 @@ export type ToldAnswer = {
   readonly reasoningTokens?: number
 }
 
-/** The answer as a sample in which all of it, or all but its reasoning, is trained; null if nothing of it can be learned from. */
+/**
+ * Returns the answer as a sample in which everything, or everything except its reasoning, is trained. Returns null if
+ * nothing can be learned from it.
+ */
 export function toldSample(
   id: string,
   { promptI32, tokensI32, logprobsF32, reasoningTokens = 0 }: ToldAnswer,

@@ -49,7 +49,7 @@ export function judgeRequest(
   return { prompt: { messages }, ...sampling, seed: seedOf(seed, 'judge', step, index) }
 }
 
-/** Earlier steps that the prompt of a step shows where all of them fit. */
+/** Returns the number of earlier steps that the prompt of a step shows if all of them fit. */
 export function shownSteps(step: number, { historySteps }: PromptedJudging): number {
   return Math.min(step, historySteps ?? step)
 }

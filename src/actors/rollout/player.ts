@@ -26,8 +26,8 @@ type Played = {
 
 export type Player = {
   /**
-   * Plays one rollout to its end, from a start of its own or from where another has come to. Rejects with code `rollout.env`
-   * or `rollout.infra`; such a fault is never an outcome.
+   * Plays one rollout to its end, from a new start or from an open episode. Rejects with code `rollout.env` or
+   * `rollout.infra`. Such a fault is never an outcome.
    */
   readonly play: (request: Request, task: Task, from?: OpenEpisode) => Promise<Trajectory>
   /** Plays as `play` does, and also returns the episode itself. */

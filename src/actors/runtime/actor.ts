@@ -39,7 +39,7 @@ export type ActorOptions = {
   readonly frames?: KeyFrames
   readonly worker: Worker
   readonly heartbeatMs?: number
-  /** The head may be away for so long; then the actor ends itself. */
+  /** Longest absence of the head, after which the actor ends itself. */
   readonly headGoneMs?: number
   /** Highest number of tries of a job or a piece of work. */
   readonly attempts?: number
@@ -96,7 +96,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const stopping = abort.signal
   let host: DeciderHost | null = null
   let leaving = false
-  /** All that was in hand is finished or given back. */
+  /** True once all work in hand is finished or given back. */
   let left = false
   let headSeenAt = clock.monotonic()
   let fail: (error: unknown) => void = () => {}
@@ -202,7 +202,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       }),
       bus.serve(subjects.call(`status.${role}`), null, () => pack(status())),
     )
-    // From the first moment on: a process that starts without a head would wait for it for ever.
+    // The look for the head begins at once: a process that starts without a head would wait for it for ever.
     timers.push(clock.every(heartbeatMs, lookForHead))
     const { hostname, self } = platform
     const started: NewEvent<'ActorStarted'> = {

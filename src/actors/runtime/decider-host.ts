@@ -1,7 +1,7 @@
 /**
- * Hosts a decider on the bus: feeds it the log, appends the events that it asks for, and hands out its jobs. While it
- * catches up after a restart, from its last key frame on, its outputs are only noted; then those that the log does not hold
- * yet are carried out.
+ * Hosts a decider on the bus. It feeds the decider the log, appends the events that it asks for, and hands out its
+ * jobs. After a restart the decider catches up from its last key frame, and its outputs are only noted. Then the
+ * outputs that the log does not hold yet are carried out.
  */
 import { createHash } from 'node:crypto'
 import { keyOf, type LoggedEvent } from '../../events/catalogue.ts'
@@ -154,7 +154,7 @@ export async function hostDecider({
     )
   }
 
-  /** Keeps what the decider is now. The log tells the hash at a position where nothing more is asked for. */
+  /** Keeps the decider's present state. The log tells the hash at a position where nothing more is asked for. */
   async function keepFrame(position: number): Promise<void> {
     if (!frames || !whole || position === framed) return
     framed = position

@@ -66,7 +66,7 @@ export const sharedJob = z.object({
   cause: z.string().max(64).nullable(),
 })
 
-/** Work is left for so long to another process of the role. */
+/** Time for which work is left to another process of the role. */
 const LEFT_MS = 5_000
 const DONE: WorkResult = { done: true }
 const JOB_BOUNDS: Bounds = { bytes: 1_048_576, values: 65_536 }

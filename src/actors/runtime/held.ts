@@ -8,7 +8,7 @@ export type HeldThreadData = { readonly shared: SharedArrayBuffer; readonly afte
 const HEAD_BYTES = 8
 const TEXT_BYTES = 1024
 
-/** @param afterMs a process whose loop has not turned for so long is held */
+/** @param afterMs a process is held if its loop has not turned for this time */
 export function watchHeld(afterMs: number): void {
   const shared = new SharedArrayBuffer(HEAD_BYTES + TEXT_BYTES)
   const numbers = new Int32Array(shared, 0, 2)

@@ -1,7 +1,7 @@
 /**
- * A key frame is what a decider is at a position of the log, in a file of the run's folder: after a restart it goes on from
- * there instead of from the first event. A frame may be thrown away at any time. One that is damaged, or was made by other
- * code, under another config, by other rules or from another log, is not used.
+ * A key frame is a decider's state at a position of the log, in a file of the run's folder. After a restart the decider
+ * resumes from it instead of from the first event. A frame may be thrown away at any time. A damaged frame is not used.
+ * Neither is a frame of other code, another config, other rules or another log.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -35,7 +35,7 @@ export type KeyFrames = {
   readonly every: number
   /** Frame from which the decider resumes. Null if it begins with the first event. */
   readonly found: KeyFrame | null
-  /** For people: from where the decider goes on, and why a file that is there was not used. */
+  /** Note for people: the position from which the decider resumes, and why an existing file was not used. */
   readonly note: string
   /** Takes a frame as it is now; `write` with the chain's hash at its position (hex) puts it into the file. */
   readonly take: (frame: KeyFrame) => { readonly write: (hash: string) => void }

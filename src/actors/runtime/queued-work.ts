@@ -1,6 +1,6 @@
 /**
- * Open work beside the queue that holds it. A queue may refuse a message, lose it with its disk, or have it acknowledged by
- * mistake: so what is open is compared with what the queue holds, and what is missing is published again.
+ * Open work beside the queue that holds it. A queue may refuse a message, lose it with its disk, or have it
+ * acknowledged by mistake. So open work is compared with the queue, and missing messages are published again.
  */
 import { type Clock, systemClock } from '../../clock.ts'
 import { explain } from '../../errors.ts'

@@ -51,7 +51,7 @@ export type StatusOptions = {
 
 export type Status = {
   readonly status: () => ActorStatus
-  /** Waits since the last call overdue: the decider's, and those of its process. */
+  /** Lists waits that became overdue since the last call: the decider's, and those of its process. */
   readonly newlyOverdue: () => readonly Wait[]
 }
 

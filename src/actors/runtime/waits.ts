@@ -1,4 +1,7 @@
-/** Every wait has an owner, a name and a deadline: `rl status` lists them, and one that is overdue is told as a stall. */
+/**
+ * Waits of a process. Every wait has an owner, a name and a deadline. `rl status` lists them, and an overdue wait is
+ * told as a stall.
+ */
 
 import { type Clock, systemClock } from '../../clock.ts'
 
@@ -6,7 +9,7 @@ export type Wait = {
   readonly owner: string
   /** Awaited thing, e.g. `PolicyUpdated/3 (train)`. */
   readonly waitingFor: string
-  /** From whom. */
+  /** Source of the awaited thing. */
   readonly from: string
   /** Milliseconds since 1970. */
   readonly since: number

@@ -62,7 +62,7 @@ export type Worker = {
   readonly jobs: JobHandlers
   /** Jobs of the decider that any worker of the role may do, through a queue; the others are done beside the decider. */
   readonly shared?: ReadonlySet<JobKind>
-  /** Jobs that this process does at a time: those of the decider, and those of the shared queue. */
+  /** Number of jobs that this process does at a time: the decider's, and those of the shared queue. */
   readonly concurrency?: number
   readonly queues?: readonly QueueWork[]
   readonly answers?: readonly AnsweredWork[]

@@ -1,7 +1,7 @@
 /**
- * First versions of small models for settings of texts. The policy imitates texts, a stated share of them wrong; the writer of tests
- * starts from its weights, learns to repeat the examples of its prompt, and imitates tests, a share of them wrong. So both speak
- * well and are right too seldom, which is what RL then repairs.
+ * First versions of small models for settings of texts. The policy imitates texts, a stated share of them wrong. The
+ * writer of tests starts from the policy's weights. It learns to repeat the examples of its prompt, and imitates tests,
+ * a share of them wrong. So both speak well and are right too seldom, which RL then repairs.
  */
 import type { Task } from '../../environments/port.ts'
 import {

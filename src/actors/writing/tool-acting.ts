@@ -30,7 +30,7 @@ export function toolActing(
   })
 }
 
-/** Episodes whose tokens are remembered; of one that is forgotten a new segment begins. */
+/** Number of episodes whose tokens are remembered. A forgotten episode begins a new segment. */
 const REMEMBERED = 4_096
 
 /** A chat that grows has prompts that begin with all that was read and said before: such a step goes on in the open segment. */

@@ -1,6 +1,7 @@
 /**
- * Judging by tests: the reward model writes tests for a task, and the action of every rollout of the task's group is run on all of
- * them. A test that it passes is a vote for it, one that it fails a vote against it, one that cannot be read no vote.
+ * Judging by tests. The reward model writes tests for a task. The action of every rollout of the task's group is run on
+ * all of them. A passed test is a vote for the action, and a failed test a vote against it. An unreadable test is no
+ * vote.
  */
 import type { Config } from '../../config.ts'
 import type { Task } from '../../environments/port.ts'
