@@ -14,8 +14,9 @@ export const SOURCES = import.meta.url.endsWith('.ts')
 export const PACKAGE_ROOT = fileURLToPath(new URL('../', import.meta.url))
 
 /**
- * The folder of what is kept between runs: in a checkout `.cache/`, for an installed package the user's cache folder, which a
- * reinstallation leaves alone. Null if a package is installed and nobody says where this user's home is.
+ * Returns the folder of files that are kept between runs. A checkout uses `.cache/`. An installed package uses the
+ * user's cache folder, which a reinstallation leaves alone. Returns null if a package is installed and nobody says
+ * where this user's home is.
  */
 export function findCache(): string | null {
   if (SOURCES) return join(PACKAGE_ROOT, '.cache/')
@@ -56,13 +57,16 @@ function findHome(): string | null {
   }
 }
 
-/** A file that somebody named: the one in the working directory, else one that the package brings (`config/default.yaml`). */
+/** Finds a file by its name: in the working directory, else in the package (`config/default.yaml`). */
 export function findFile(name: string): string {
   const own = join(PACKAGE_ROOT, name)
   return !existsSync(name) && existsSync(own) ? own : name
 }
 
-/** From Node 22 on each heap gives 96 MB to new objects, and a run is a dozen heaps: 48, as before, are as fast. */
+/**
+ * Limits each heap's room for new objects to 48 MB. From Node 22 on it would be 96 MB, and a run is a dozen heaps. With
+ * 48 MB, as in earlier versions, heaps are as fast.
+ */
 const YOUNG = '--max-semi-space-size=16'
 
 /**

@@ -20,7 +20,7 @@ export const refusing =
     })
   }
 
-/** Every check of a config that may be replayed: those of its setting as well, if that is known. */
+/** Runs every check of a config that may be replayed, those of its setting included if the setting is known. */
 export function checkConfig(config: Config, setting: Setting | undefined, refuse: Refuse): void {
   checkDeadlines(config, refuse)
   const { name, module } = config.environment

@@ -7,7 +7,7 @@ import { configSchema } from './schema.ts'
 
 /** One key of the configuration as docs and error messages name it. */
 export type ConfigKey = {
-  /** From the root, e.g. `['run', 'deadlines', 'stepSeconds']`. */
+  /** Path from the root, e.g. `['run', 'deadlines', 'stepSeconds']`. */
   readonly path: readonly string[]
   readonly description: string
   /** Allowed values, e.g. `number` or `off | fixed`. Null for a section. */
@@ -32,8 +32,10 @@ type JsonSchema = {
 }
 
 /**
- * Every section and key in the order of the schema; after those of the section `environment` those that settings have of their own.
- * @param setting whose own keys are meant; absent: those of all that are loaded
+ * Returns every section and key in the order of the schema. A setting's own keys follow those of the section
+ * `environment`.
+ *
+ * @param setting whose own keys are meant; if absent, those of all loaded settings
  */
 export function configKeys(setting?: Setting): readonly ConfigKey[] {
   if (setting) return keysOf([setting])

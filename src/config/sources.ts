@@ -29,7 +29,10 @@ type Values = Record<string, unknown>
 /** Source of the value at each path, for error messages. */
 type Origins = Map<string, string>
 
-/** The values of a file, over them those of variables, over them those of words; unchecked. */
+/**
+ * Reads the values of a file, of variables and of words. Words win over variables, and variables over the file. Values
+ * are unchecked.
+ */
 export function readSources({ file, set = [], env = {} }: ConfigSources): {
   readonly values: Values
   readonly origin: OriginOf
@@ -47,7 +50,7 @@ export function changeValues(values: Values, set: readonly string[]): OriginOf {
   return (path) => originOf(path, origins) ?? 'config'
 }
 
-/** A path, the text of its value, and where they come from. */
+/** A path, the text of its value, and its source. */
 type Assignment = readonly [path: readonly string[], text: string, origin: string]
 
 function wordsOf(set: readonly string[]): readonly Assignment[] {

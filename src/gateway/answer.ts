@@ -53,8 +53,10 @@ export function readBody(text: string, model?: string): Answer {
 }
 
 /**
- * Nothing is learned from the answer of another model than the one that was asked.
- * @throws BadAnswer if it is not what the API promises; the refusal that stands in the place of an answer
+ * Reads an answer. Nothing is learned if another model answered than the one that was asked.
+ *
+ * @throws BadAnswer if it is not what the API promises
+ * @throws the refusal that stands in the place of an answer
  */
 export function readAnswer(json: unknown, model?: string): Answer {
   const choices = choicesOf(json)

@@ -12,7 +12,7 @@ type Request = EventData<'RolloutRequested'>
 export type Assignment = {
   readonly request: Request
   readonly task: Task
-  /** From the moment that an agent takes it. */
+  /** Time for the agent, from the moment that it takes the rollout. */
   readonly deadlineMs: number
   /** An agent has it: tells so, and begins what waits for it. */
   readonly claimed: (agent: string) => void

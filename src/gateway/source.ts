@@ -22,7 +22,7 @@ export type RolloutSource = {
    * Returns a rollout for an agent, or null if none came in time. Errors: ApiError 400 if the wish cannot be met here.
    */
   readonly take: (wish: Wish) => Promise<Assignment | null>
-  /** For an agent that left before it was told. */
+  /** Takes a rollout back whose agent left before it was told. */
   readonly giveBack: (assignment: Assignment) => void
 }
 

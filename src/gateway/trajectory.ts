@@ -1,4 +1,4 @@
-/** From an agent's calls to the trajectory that the loop knows: one call is one step. */
+/** Turns an agent's calls into a trajectory: one call is one step. */
 import type { Prompting } from '../actors/policy/acting.ts'
 import { packAnswer } from '../actors/policy/prompted-acting.ts'
 import { type SegmentBuilder, segmentBuilder } from '../actors/rollout/segments.ts'

@@ -136,7 +136,7 @@ export function readAll(message: IncomingMessage, most: number, onTooLong: () =>
   })
 }
 
-/** The body of a message without its content-encoding. Errors: ApiError 502 for one that is not read here. */
+/** Returns the body of a message without its content-encoding. Errors: ApiError 502 for an unknown encoding. */
 export function readable(message: IncomingMessage): Readable {
   try {
     return decodedBody(message)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Seed } from '../../random.ts'
 import type { Author } from '../users.ts'
 
-/** All that the house knows of one type of event. */
+/** Definition of one type of event. */
 export type EventDefinition<Schema extends z.ZodType = z.ZodType> = {
   /** Newest schema version; older ones are upcast when they are read. */
   readonly v: number
@@ -11,7 +11,7 @@ export type EventDefinition<Schema extends z.ZodType = z.ZodType> = {
    * workers may.
    */
   readonly by: readonly Author[]
-  /** For the docs, one or two sentences: the fact that this event states. */
+  /** Fact that this event states, in one or two sentences. The docs show it. */
   readonly summary: string
   /** Shape of every event of the newest version, whoever wrote it. */
   readonly schema: Schema

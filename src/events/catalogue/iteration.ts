@@ -40,7 +40,7 @@ export const iterationEvents = {
       rollout: name,
       iteration: count,
       purpose,
-      /** For an evaluation the split, for others `train`. */
+      /** Split of an evaluation; for others `train`. */
       split: name,
       slot: name,
       task: name,

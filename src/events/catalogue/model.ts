@@ -5,7 +5,7 @@ import { blob, count, define, innerPath, metrics, name, seed, sha256, timing } f
 const update = z.strictObject({
   iteration: count,
   version: count,
-  /** Null for the first version: the cold start. */
+  /** Version that this one was made from. Null for the first version: the cold start. */
   parentVersion: count.nullable(),
   /**
    * Digest of the weights and their folder within the folder of this event's run. Null if weights did not change or

@@ -10,14 +10,14 @@ type Answering = {
   readonly connection: NatsConnection
   readonly answers: Answers
   readonly handler: Serve
-  /** On every answer. */
+  /** Headers of every answer. */
   readonly fields: Headers | undefined
   readonly fault: (fault: Fault) => void
 }
 
 /**
- * Answers a message on its inbox. What the handler gives at once is sent and counted at once: of many requests that came in one
- * piece none is worked on that has no room.
+ * Answers a message on its inbox. An immediate answer of the handler is sent and counted at once. So if many requests
+ * come in one piece, none is worked on without room.
  */
 export function answerer({ connection, answers, handler, fields, fault }: Answering) {
   function refuse(message: Msg, error: unknown): number {

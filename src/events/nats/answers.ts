@@ -19,7 +19,7 @@ export type Answers = {
 /** Bytes of requests under way, and of answers on their way to the broker. */
 type Held = { asked: number; unsent: number }
 
-/** For one asker; twice as much for all of them. */
+/** Limits for one asker, in bytes. All askers together may hold twice as much. */
 const ASKED = 32 * 1024 * 1024
 const UNSENT = 4 * 1024 * 1024
 /** Answers after which the broker is asked whether it has them. */

@@ -66,7 +66,10 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
     for (const callback of faultListeners) callback(what)
   }
 
-  /** Whoever may take work can have the server deliver it to any subscription: it comes under its own subject, and is no message of this one. */
+  /**
+   * Returns true if a message of another subject came to this subscription. A client that may take work can have the
+   * server deliver it to any subscription. The work keeps its own subject.
+   */
   function isRedirected(pattern: string, { subject, data }: Msg): boolean {
     if (covers(pattern, subject)) return false
     const error = new RlError(`a message of ${subject} came to ${pattern}`, { code: 'bus.redirected' })

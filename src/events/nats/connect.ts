@@ -98,8 +98,8 @@ async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus>
 }
 
 /**
- * Waits for a server's greeting on a connection of its own: the client leaves its socket open when nobody speaks, and
- * that would keep a command from ending.
+ * Waits for a server's greeting on a separate connection. The client leaves its socket open if nobody speaks, and the
+ * socket would keep a command from ending.
  */
 function probe({ server, shown }: Address, timeoutMs: number): Promise<void> {
   const { hostname, port } = new URL(server.replace(/^[a-z]+:/, 'http:'))

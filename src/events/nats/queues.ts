@@ -67,8 +67,9 @@ export function natsQueues(connection: NatsConnection, url: string) {
   }
 
   /**
-   * A server that was killed may forget how far the numbers of an empty stream were, and give them out again from 1; the consumer
-   * remembers, and hands out nothing below. A consumer that is ahead of its stream is made anew: it delivers all that is there.
+   * Makes sure that the consumer delivers all that the stream holds. A killed server may forget the last number of an
+   * empty stream and start again from 1. The consumer remembers the number and hands out nothing below it. So a
+   * consumer that is ahead of its stream is made anew.
    */
   async function ensureDelivery(queue: QueueOptions): Promise<void> {
     const delivered = await ensureConsumer(queue)

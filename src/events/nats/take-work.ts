@@ -53,7 +53,10 @@ export function takeWork(
     if (pulls.delete(reply)) pull()
   }
 
-  /** Messages come under their own subject and not under the pull's: the oldest pull is taken for the one that asked. */
+  /**
+   * Counts a delivery. Messages come under their own subject, not under the pull's. So the oldest pull is taken for the
+   * one that asked.
+   */
   function countDelivery(): void {
     for (const [reply, pull] of pulls) {
       if (--pull.left <= 0) endPull(reply)
@@ -129,7 +132,10 @@ export function takeWork(
   }
 }
 
-/** From `$JS.ACK.<stream>.<consumer>.<attempt>...`; servers with domains put two words before the stream. */
+/**
+ * Reads the attempt from `$JS.ACK.<stream>.<consumer>.<attempt>...`. Servers with domains put two words before the
+ * stream.
+ */
 function attemptOf(reply: string): number {
   const words = reply.split('.')
   return Number(words[words.length > 9 ? 6 : 4]) || 1
