@@ -110,7 +110,10 @@ function sampleOf(segment: z.infer<typeof segmentSchema>): BatchFile['samples'][
   }
 }
 
-/** Columns of other lengths than the tokens', or ranges that are none, would restrict other tokens than were restricted. */
+/**
+ * Checks the columns. With other lengths than the tokens', or with wrong ranges, other tokens would be restricted than
+ * at sampling.
+ */
 function checkColumns(segment: z.infer<typeof segmentSchema>): void {
   const refuse = (what: string): never => {
     throw new RlError(`segment ${segment.id} of the batch: ${what}`, {

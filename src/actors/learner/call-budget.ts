@@ -14,7 +14,7 @@ export type CallBudget = {
   readonly spend: () => Promise<void>
 }
 
-/** A process that ends loses what is left of its lot: a hundredth of the budget at most. */
+/** Number of lots of a budget. A process that ends loses the rest of its lot: at most a hundredth of the budget. */
 const LOTS = 100
 const MOST_A_LOT = 64
 
@@ -29,7 +29,7 @@ const SECTIONS = {
   adapter: 'adaptation',
 } as const
 
-/** The section of the config that has a role's budget; null for a role that calls nothing. */
+/** Returns the section of the config with a role's budget, or null for a role that calls nothing. */
 export function budgetSection(role: Role): (typeof SECTIONS)[keyof typeof SECTIONS] | null {
   return role === 'head' ? null : SECTIONS[role]
 }

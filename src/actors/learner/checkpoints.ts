@@ -89,7 +89,7 @@ export async function adoptFolder(
 ): Promise<Checkpoint> {
   const path = checkpointPath(role, version)
   const own = checkpointFolder(run, { path })
-  // Caches of models are made of links: what the run goes on from is its own.
+  // Caches of models are made of links, but a run owns the files that it goes on from.
   await cp(folder, own, { recursive: true, dereference: true })
   syncFolder(own)
   return { path, sha256: await weightsDigest(await readModelFolder(own)) }

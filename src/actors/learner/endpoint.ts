@@ -71,8 +71,9 @@ function optionsOf(section: Omit<Section, 'provider'>) {
 }
 
 /**
- * One short call: a wrong name, key or address, or sampling that the model does not take, is told before anything depends on it. The
- * endpoint is asked how long its context is, so that the first long prompt finds it known.
+ * Makes one short call. A wrong name, key or address, or refused sampling, is told before anything depends on it. The
+ * endpoint is asked for its context size, so that it is known before the first long prompt.
+ *
  * @param sampling as the section will ask: hosted reasoning models refuse other temperatures than 1
  */
 export async function tryOut(

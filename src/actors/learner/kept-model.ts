@@ -1,4 +1,7 @@
-/** First versions of models, made once and kept by what they were made from. Several processes may make the same at once. */
+/**
+ * First versions of models, made once and kept by the digest of their recipe. Several processes may make the same
+ * version at once.
+ */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
@@ -41,7 +44,7 @@ export async function keptModel<M extends TrainableModel>({
   open,
   teach,
 }: Recipe<M>): Promise<KeptModel> {
-  // Sums differ in their last digits with the backend, its kernels and its threads, and what is learned with them.
+  // Sums differ in their last digits with the backend, its kernels and its threads. So do the learned weights.
   const { used } = await probeBackend(compute)
   const folder = join(cache, `${name}-${digestOf([identity, used])}`)
   if (isWhole(folder)) return { folder, cached: true, figures: figuresIn(folder) }

@@ -4,8 +4,8 @@ import type { TrainingSample } from '../../models/port.ts'
 import { checkpointOf, type ModelRole } from './checkpoints.ts'
 
 /**
- * The samples with the log-probs of the KL reference: version 0 for `base`; for `iteration` the behaviour log-probs stand
- * already in the samples.
+ * Returns the samples with the log-probs of the KL reference. For `base` it is version 0. For `iteration` the samples
+ * already hold the behaviour log-probs.
  */
 export async function withReference(
   samples: readonly TrainingSample[],

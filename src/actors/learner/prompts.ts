@@ -1,4 +1,4 @@
-/** Prompts are files in config/prompts: events name the SHA-256 of the one that was used. */
+/** Prompts, as files in config/prompts. Events name the SHA-256 of the used file. */
 import { createHash } from 'node:crypto'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -85,8 +85,9 @@ export type EpisodeLines = {
 }
 
 /**
- * `observation: …` and `action: …` in turn, from the first observation on.
- * @param steps how many of the latest actions are shown; the first observation always is
+ * Returns `observation: …` and `action: …` in turn, from the first observation on.
+ *
+ * @param steps number of latest actions that are shown; the first observation always is
  * @param numbered whether actions bear their number, from 1
  */
 export function episodeText(

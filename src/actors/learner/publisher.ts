@@ -33,8 +33,9 @@ export type Publisher = {
 }
 
 /**
- * Follows the versions of a role's model and publishes each that has weights. Those that the log says are served are loaded
- * once more: a server that was started again since has none of them.
+ * Follows the versions of a role's model and publishes each that has weights. Versions that the log calls served are
+ * loaded once more: a restarted server has none of them.
+ *
  * @throws RlError `config.key` for a key that no header can hold
  */
 export async function startPublisher(config: Config, role: ModelRole, log: LogClient): Promise<Publisher> {
@@ -105,7 +106,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
       try {
         await tryAdapter(server, calledBy(name), signal)
       } catch (error) {
-        // Nobody will ask for it: it only takes up room.
+        // Nobody will ask for this version: it only takes up room.
         await routes.unload(server, name, signal).catch(() => {})
         throw error
       }

@@ -1,4 +1,7 @@
-/** A local model in memory. It has the weights of one version at a time; many may use it, and one of them changes it. */
+/**
+ * A local model in memory. It has the weights of one version at a time. Many callers may use it, and one of them
+ * changes it.
+ */
 import type { TrainableModel } from '../../models/port.ts'
 
 /** A model with what its role made around it. */
@@ -16,7 +19,10 @@ export type ResidentModel<F extends Face> = {
   readonly close: () => Promise<void>
   /** Loads the weights of a version before anybody asks for them. Errors: what is missing or damaged. */
   readonly ready: (version: number) => Promise<void>
-  /** Resolves to the error if the weights of a version are missing or damaged: whoever wants them waits for another process. */
+  /**
+   * Resolves to the error if the weights of a version are missing or damaged. Work with that version waits for another
+   * process.
+   */
   readonly broken: Promise<unknown>
 }
 
@@ -50,7 +56,7 @@ export function residentModel<F extends Face>({ folderOf, open }: ResidentModelO
     tellBroken = resolve
   })
 
-  /** A fault of the disk is none of the work that asks: it waits, and its process ends. */
+  /** Finds the weights. A fault of the disk does not fail the work that asks: the work waits, and its process ends. */
   function findOrWait(version: number): Promise<string> {
     return folderOf(version).catch((error: unknown) => {
       tellBroken(error)

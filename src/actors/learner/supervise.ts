@@ -18,7 +18,7 @@ export type SampleSource = (share: number) => Promise<readonly TrainingSample[]>
 
 /** Updates made under one learning rate. */
 const STRIDE = 10
-/** Share of the way over which the samples come in; afterwards all are drawn from. */
+/** Share of the updates over which the samples arrive. Afterwards updates draw from all samples. */
 const ARRIVAL = 0.7
 
 /**
@@ -76,7 +76,7 @@ export function rateAt(way: number): number {
   return way < warmUp ? way / warmUp : (1 - way) / (1 - warmUp)
 }
 
-/** Draws in shuffled passes: each sample once before any comes again; what is new joins the next pass. */
+/** Draws in shuffled passes: each sample once before any comes again. New samples join the next pass. */
 export function shuffledPasses(seed: Seed) {
   let order: number[] = []
   let pass = 0

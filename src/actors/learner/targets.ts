@@ -29,7 +29,7 @@ export type Targets = {
   readonly settled: (version: number, ms: number) => Promise<void>
 }
 
-/** An event about versions of this role, by what it tells; null for any other. */
+/** Classifies an event about versions of this role. Returns null for any other event. */
 export function versionEvent(role: ModelRole, event: LoggedEvent) {
   const { updated, published, retired } = VERSION_EVENTS[role]
   switch (event.type) {

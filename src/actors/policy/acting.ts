@@ -30,7 +30,7 @@ export type Acting = (act: ActRequest, sampling: Sampling, shown?: number) => Ac
 
 /** Parts of an episode that a prompt shows, and parts of an answer that are trained. */
 export type Prompting = {
-  /** Earlier steps that the prompt shows; null for all. */
+  /** Number of earlier steps that the prompt shows. Null for all. */
   readonly historySteps: number | null
   readonly trainReasoning: boolean
 }
@@ -45,7 +45,10 @@ export const NOT_FITTING: ActReply = {
   usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
 }
 
-/** The answer of an episode about which the setting's own code failed; whatever else fails concerns all that are asked about. */
+/**
+ * Returns the answer for one episode if the setting's own code failed in it. Any other error concerns all episodes of
+ * the request.
+ */
 export function faultOf(error: unknown): ActReply {
   if (!isSettingFault(error)) throw error
   return { ...NOT_FITTING, continues: false, fault: explain(error), ofSetting: true }

@@ -53,8 +53,9 @@ export type PolicyBatch = {
 }
 
 /**
- * The batch of one update. `groups` names the rollouts in canonical order; the order of the other arguments is free.
- * Rollouts that lack token ids count in their group, but cannot be trained on. A sample that no pass can take is left out and counted.
+ * Returns the batch of one update. `groups` names the rollouts in canonical order. The order of the other arguments is
+ * free. Rollouts that lack token ids count in their group, but cannot be trained on. A sample that no pass can take is
+ * left out and counted.
  */
 export function policyBatch(
   groups: readonly LearnableGroup[],
@@ -151,7 +152,7 @@ export function policyAdvantages(
   }
 }
 
-/** [steps] by rollout; a step that nobody judged is missing. */
+/** Returns the judged steps of each rollout, [steps]. A step that nobody judged is missing. */
 function byStep(scored: readonly JudgedStep[]): Map<string, JudgedStep[]> {
   const byRollout = new Map<string, JudgedStep[]>()
   for (const one of scored) {
@@ -162,7 +163,7 @@ function byStep(scored: readonly JudgedStep[]): Map<string, JudgedStep[]> {
   return byRollout
 }
 
-/** Its judge failed for good, or was never asked. */
+/** Returns true if the step's judge failed for good, or was never asked. */
 function isUnjudged(step: JudgedStep | undefined): boolean {
   return step === undefined || (step.judgements.length === 0 && step.probability === null)
 }

@@ -53,7 +53,7 @@ export type PolicyStart = {
   /** A Hugging Face folder without optimiser state. */
   readonly folder: string
   readonly cached: boolean
-  /** Share of the demonstrations that reached the goal; null likewise. */
+  /** Share of the demonstrations that reached the goal. Null in the same cases. */
   readonly expertSuccess: number | null
   /** Demonstrations that were left out: their beginning alone is longer than the context. */
   readonly tooLong: number
@@ -135,7 +135,7 @@ function startOf(folder: string, cached: boolean, figures: Figures): PolicyStart
   return { folder, cached, loss, expertSuccess, tooLong, failed }
 }
 
-/** A supervised start on demonstrations; no figures without an expert. */
+/** Makes a supervised start on demonstrations. Without an expert there are no figures. */
 async function teach(
   model: LocalModelFace,
   lesson: Lesson,

@@ -17,7 +17,7 @@ export type DemonstrationFaults = {
   readonly failed: (task: Task, error: unknown) => Promise<void>
   /** Returns the number of demonstrations that failed, including those of hanging tasks. */
   readonly count: () => number
-  /** The first fault; null without any. */
+  /** Returns the first fault, or null if there is none. */
   readonly first: () => RlError | null
 }
 

@@ -18,7 +18,7 @@ export type DemonstrationOptions = {
 
 type Demonstrated = Demonstration & { readonly outcome: number }
 
-/** Plays one episode of each task; what is random depends on the seed and the task's index alone. */
+/** Plays one episode of each task. Random draws depend only on the seed and the task's index. */
 export async function demonstrate(
   environment: Environment,
   tasks: readonly Task[],

@@ -36,7 +36,7 @@ export async function openEndpointPolicy(
   let acting: Acting | undefined
   const counted = createCounts()
 
-  /** A fault is of its own rollout alone: the others of the batch get their answers. */
+  /** Acts for a batch. A fault concerns only its own rollout: the others of the batch get their answers. */
   async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {
     return Promise.all(requests.map((request) => actOne(request, signal)))
   }

@@ -31,7 +31,7 @@ export type LessonPlan = {
   readonly of: (model: LocalModelFace) => Lesson
 }
 
-/** An episode is one sample, whose commands are chosen under the trie of what was allowed. */
+/** Makes each episode one sample, whose commands are chosen under the trie of the allowed commands. */
 export function packedLesson(codec: Codec, contextTokens: number): Lesson {
   return {
     samplesOf(demonstration) {
@@ -60,7 +60,9 @@ export function releasedLesson(opened: OpenSetting, policy: Config['policy']): L
   }
 }
 
-/** A step is one sample: the prompt that acting asks by, and as the answer the expert's command and the end of the turn. */
+/**
+ * Makes each step one sample. It has the prompt of acting. Its answer is the expert's command and the end of the turn.
+ */
 function promptedLesson(model: LocalModelFace, form: Form, acting: Acting, policy: Config['policy']): Lesson {
   const { endToken } = model.tokenizer
   if (endToken === undefined)

@@ -18,7 +18,7 @@ export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acti
 export type ReadingModel = Pick<LocalModelFace, 'describe' | 'encode' | 'decode' | 'tokenizer'>
 
 export type LocalActorOptions = {
-  /** It is going to learn as well: memory for that is asked for when it is opened. */
+  /** True if the model will learn as well. Opening it then reserves memory for learning. */
   readonly trains?: boolean
   /** Told of each prompt that lost its oldest steps. */
   readonly onShortened?: () => void
@@ -111,12 +111,15 @@ function promptsThatFit(
   }
 }
 
-/** A model that others have trained is spoken to through its chat template; one trained here from scratch reads compact views. */
+/**
+ * Returns the codec of a model that others have trained: it uses the chat template. A model trained here from scratch
+ * reads compact views.
+ */
 export function releasedCodec(model: Pick<LocalModelFace, 'tokenizer'>): Codec {
   return chatCodec(model.tokenizer, SYSTEM)
 }
 
-/** One reply a request, in their order. */
+/** Returns one reply for each request, in their order. */
 export async function actWith(
   { model, acting }: LocalActor,
   requests: readonly ActRequest[],
@@ -137,7 +140,7 @@ export async function actWith(
   }))
 }
 
-/** A fault of the setting's own code is of one episode alone: the others get their answers. */
+/** Begins a turn. A fault of the setting's own code concerns one episode: the others get their answers. */
 function turnOf(ask: () => ActTurn): ActTurn {
   try {
     const { request, reply } = ask()

@@ -82,7 +82,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
     })
   }
 
-  /** A preset or an adapter is taught on demonstrations; a released model whose weights all learn is taken as it is. */
+  /** Teaches a preset or an adapter on demonstrations. A released model whose weights all learn is taken unchanged. */
   async function taughtModel(seed: Seed, tell: TellFault): Promise<TaughtModel> {
     const { model: preset, contextTokens } = policy
     const { cacheMegabytes } = policy.expert

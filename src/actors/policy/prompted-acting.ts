@@ -25,7 +25,10 @@ export type Form = {
   readonly write: (command: string, admissible: readonly string[]) => string
 }
 
-/** The published form: the last box's first whole number; nothing there means option 0, beyond the last the nearest. */
+/**
+ * The published form: the first whole number in the last box. Without a number it is option 0. A number beyond the last
+ * option is the last.
+ */
 export const numbered: Form = {
   options: (admissible) => admissible.map((command, index) => `${index}) ${command}`).join('\n'),
   read(answer, admissible) {
@@ -36,7 +39,7 @@ export const numbered: Form = {
   write: (command, admissible) => `\\boxed{${admissible.indexOf(command)}}`,
 }
 
-/** The last line that is an admissible command; else the first admissible one. */
+/** The last line that is an admissible command, else the first admissible command. */
 export const free: Form = {
   options: (admissible) => admissible.join('\n'),
   read(answer, admissible) {
@@ -105,8 +108,10 @@ function valuesOf({ goal, observations, actions, admissible }: ActRequest, form:
 }
 
 /**
- * A prompt with its answer as one segment; null if nothing can be learned from it (models/trained-answer.ts).
- * @param from tokens of the prompt that stand in the segment already
+ * Packs a prompt with its answer as one segment. Returns null if nothing can be learned from it
+ * (models/trained-answer.ts).
+ *
+ * @param from number of prompt tokens that stand in the segment already
  */
 export function packAnswer(
   { promptTokens: prompt, tokens, logprobs, reasoning }: Generation,

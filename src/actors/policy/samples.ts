@@ -53,7 +53,7 @@ export function segmentSample(
   }
 }
 
-/** An episode with what was allowed at each step. */
+/** An episode with the allowed actions of each step. */
 export type Demonstration = EpisodeText & {
   readonly id: string
   /** [actions][commands] */

@@ -8,7 +8,10 @@ import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { faultOf } from './acting.ts'
 import type { OpenedPolicy } from './opened-policy.ts'
 
-/** A rollout follows the expert to its end with probability `simulation.policyAccuracy`, and else does anything. */
+/**
+ * Opens the chooser. A rollout follows the expert to its end with probability `simulation.policyAccuracy`, and else
+ * acts at random.
+ */
 export function openScriptedChooser(config: Config, { setting, environment }: OpenSetting): OpenedPolicy {
   partOf(setting, 'expert', 'a scripted policy')
   const { policyAccuracy } = config.simulation

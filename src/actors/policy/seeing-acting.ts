@@ -8,9 +8,10 @@ import type { Acting } from './acting.ts'
 import { askingActing } from './prompted-acting.ts'
 
 /**
- * The text that does not change comes first and the screens last, so that the prompts of an episode share their beginning.
- * @param frames screens that a prompt shows
- * @param historySteps earlier actions that it tells; null for all
+ * Puts the constant text first and the screens last, so that the prompts of an episode share their beginning.
+ *
+ * @param frames number of screens that a prompt shows
+ * @param historySteps number of earlier actions that it tells; null for all
  */
 export function seeingActing(
   prompt: PromptFile,
@@ -27,7 +28,7 @@ export function seeingActing(
       }),
     }),
     read: ({ text }) => ({ action: text, invalid: seeing.invalid(text) }),
-    // Columns of tokens hold no images: what was sampled cannot be scored again without them.
+    // Columns of tokens hold no images, and sampled tokens cannot be scored again without them.
     pack: () => ({ tokens: null, continues: false }),
   })
 }

@@ -19,7 +19,7 @@ export type Vocabulary = {
   readonly maxWords?: number
 }
 
-/** Words of goals, commands, observations and judgements; the same for the same tasks and seed. */
+/** Returns words of goals, commands, observations and judgements. They are the same for the same tasks and seed. */
 export async function vocabularyOf(
   opened: OpenSetting,
   tasks: readonly Task[],

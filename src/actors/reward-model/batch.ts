@@ -99,7 +99,7 @@ function judgedRollouts(
   )
 }
 
-/** One sample for each chain of judgements that has something to teach. */
+/** Returns one sample for each chain of judgements that has something to teach. */
 function chains(
   { id, trajectory, scored }: Judged,
   goal: string,

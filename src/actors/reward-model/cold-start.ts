@@ -67,7 +67,7 @@ export async function coldStartRewardModel(
   return { samples: samples.length, loss, quality, warning: judgeWarning(quality.single.balanced) }
 }
 
-/** Supervised chains; good and bad labels weigh the same in all. */
+/** Returns supervised chains. Good and bad labels have the same total weight. */
 export function labelledSamples(
   judge: JudgeCodec,
   episodes: readonly LabelledEpisode[],

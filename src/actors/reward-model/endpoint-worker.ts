@@ -106,7 +106,10 @@ export async function openEndpointJudge(
     return events.flat()
   }
 
-  /** A step whose prompt is too long for the model has no verdict, now or at any other attempt; the others have theirs. */
+  /**
+   * Judges one step. If its prompt is too long for the model, it has no verdict, now or at any other attempt. The other
+   * steps have theirs.
+   */
   async function judgeOne(
     version: number,
     step: number,

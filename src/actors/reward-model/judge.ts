@@ -21,7 +21,7 @@ export type JudgeSettings = {
   readonly contextTokens: number
 }
 
-/** [steps][m]; a step beyond the context has no judgements, an unreadable one is null. */
+/** [steps][m]: judgements. A step beyond the context has none, and an unreadable judgement is null. */
 export type Judgements = readonly (readonly (Judgement | null)[])[]
 
 type Chain = {

@@ -24,7 +24,7 @@ import {
 export type JudgeCodec = {
   /** Tokens before the first step. */
   readonly opening: (episode: EpisodeText) => readonly number[]
-  /** A step up to the place of its judgement: the command and what was observed after it. */
+  /** Returns the tokens of a step up to its judgement: the command and the observation after it. */
   readonly step: (episode: EpisodeText, step: number) => readonly number[]
   /** Causes that a judgement may name, and their words: praises first. */
   readonly vocabulary: Causes
@@ -114,7 +114,7 @@ export type Judgement = {
   readonly score: Score
   /** [2] cause and verdict. */
   readonly tokens: Int32Array
-  /** [2] log-probs, each renormalised over its alternatives; 0 for the verdict, which has none. */
+  /** [2]: log-probs, each renormalised over its alternatives. The verdict has no alternative, so its log-prob is 0. */
   readonly logprobs: Float32Array
   /** The probability of a good verdict at this place: of all causes of praise together. */
   readonly goodProbability: number

@@ -32,7 +32,7 @@ export type LabelledRollouts = {
 export type Hearing = {
   /** Hears of each rollout that has ended. */
   readonly report?: (message: string) => void
-  /** Hears of those that fail by a fault of the environment. */
+  /** Hears of rollouts that fail by a fault of the environment. */
   readonly tell?: TellFault
 }
 
@@ -65,7 +65,7 @@ export async function labelledRollouts(
       tell,
     })
   } finally {
-    // Its browser or sandboxes would be there for the whole run.
+    // Else its browser or sandboxes would stay for the whole run.
     await source.environment.close?.()
   }
 }
@@ -127,7 +127,7 @@ async function playTasks(
   return { episodes, failed: failures.length }
 }
 
-/** A fault of the environment, which others need not have. */
+/** Returns true for a fault of the environment, which other tasks need not have. */
 function isOfTask(error: unknown): error is RlError {
   return (error instanceof RlError && error.code === 'rollout.env') || isSettingFault(error)
 }

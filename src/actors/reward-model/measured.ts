@@ -8,8 +8,8 @@ import { isSettingFault } from '../../user-code.ts'
 import type { TellFault } from '../runtime/tell-fault.ts'
 
 /**
- * Whether true progress of a rollout's steps is told beside its verdicts. It costs about as much as judging, so of a training
- * group only some rollouts are measured, unless progress is what is learned from.
+ * Returns true if true progress of a rollout's steps is told beside its verdicts. It costs about as much as judging. So
+ * only some rollouts of a training group are measured, unless the reward is made of progress.
  */
 export function isMeasured(
   { purpose, index }: Pick<EventData<'TrajectoryCompleted'>, 'purpose' | 'index'>,

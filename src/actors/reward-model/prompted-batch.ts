@@ -43,7 +43,10 @@ export function toldSample(
   return { id, tokens, logprobs, mask, advantages }
 }
 
-/** One sample for each judgement with an advantage, in order of the rollouts. Those without tokens are counted. */
+/**
+ * Returns one sample for each judgement with an advantage, in order of the rollouts. Judgements without tokens are
+ * counted.
+ */
 export function promptedJudgeBatch(
   groups: readonly LearnableGroup[],
   trajectories: readonly EventData<'TrajectoryCompleted'>[],

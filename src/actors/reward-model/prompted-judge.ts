@@ -1,4 +1,6 @@
-/** Judging by prompt: one question a step and judgement, the verdict in a box at the end of what is said. */
+/**
+ * Judging by prompt. Each judgement of a step is one question. The verdict stands in a box at the end of the answer.
+ */
 import { lastBox, parseScore } from '../../learning/parse-score.ts'
 import type { Score } from '../../learning/terms.ts'
 import type { GenerateRequest, Generation, ImageRef } from '../../models/port.ts'
@@ -11,7 +13,7 @@ export type PromptedJudging = {
   readonly temperature: number
   readonly topP: number
   readonly maxTokens: number
-  /** Earlier steps that are shown; null for all. */
+  /** Number of earlier steps that are shown. Null for all. */
   readonly historySteps: number | null
   /**
    * Returns an action in a line, if the judge sees the screens. Without it the history holds the texts that were read.
@@ -30,7 +32,7 @@ export type Judged = {
 /** An episode as a judge gets it: with screens [steps + 1] if it sees. */
 export type JudgedLines = EpisodeText & { readonly frames?: readonly ImageRef[] }
 
-/** One judgement of a step: what is asked depends on the episode, its seed and the steps that are shown alone. */
+/** Returns the request for one judgement of a step. It depends only on the episode, its seed and the shown steps. */
 export function judgeRequest(
   { goal, observations, actions, frames }: JudgedLines,
   seed: Seed,

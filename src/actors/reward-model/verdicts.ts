@@ -32,7 +32,7 @@ export function awaitVerdicts(trajectory: Trajectory, rewardModelVersion: number
   }
 }
 
-/** Enters one step's judgements; the log holds each step once. */
+/** Enters one step's judgements. The log holds each step once. */
 export function enterVerdict(
   verdicts: Verdicts,
   { step, judgements, probability }: EventData<'StepScored'>,

@@ -60,9 +60,9 @@ export type ActorOptions = {
 export type Actor = {
   readonly name: string
   readonly status: () => ActorStatus
-  /** Resolves when the actor was stopped; fails when it cannot go on, e.g. `actor.head-gone`. */
+  /** Resolves when the actor was stopped. Fails if it cannot go on, e.g. with `actor.head-gone`. */
   readonly done: Promise<void>
-  /** Finishes or gives back what is in hand, says so, and leaves. */
+  /** Finishes the work in hand or gives it back, says so, and leaves. */
   readonly stop: () => Promise<void>
 }
 
@@ -145,7 +145,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     for (const end of timers) end()
     jobs.stop()
     const over = Promise.all([host?.stop(), ...ends.map((end) => end())])
-    // It is heard of as long as it finishes what it has in hand: who leaves is not silent.
+    // The actor sends heartbeats while it finishes the work in hand: a leaving actor is not silent.
     const late = new AbortController()
     await Promise.race([over, pause(STOP_MS, late.signal, clock)])
     late.abort()

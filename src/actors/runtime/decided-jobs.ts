@@ -1,4 +1,7 @@
-/** Jobs that the decider asks for: some any worker of the role may do, through a queue; the others are done beside the decider. */
+/**
+ * Jobs that the decider asks for. Any worker of the role may do shared jobs, through a queue. The others are done
+ * beside the decider.
+ */
 import type { Clock } from '../../clock.ts'
 import type { Bus } from '../../events/bus.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
@@ -45,7 +48,7 @@ export function openDecidedJobs(options: DecidedJobsOptions): DecidedJobs {
     ...{ performer, attempts, stopping, clock },
     concurrency: worker.concurrency ?? 1,
     onFailure: telling.failure,
-    /** Else the head pauses the run; this process has nothing to do in it, and starts afresh when the run goes on. */
+    /** Else the head pauses the run. This process then has nothing to do, and starts afresh when the run goes on. */
     async onGivenUp(failed, error) {
       const { job, cause, attempts, error: lastError } = failed
       const events = giveUp(job, attempts, lastError)

@@ -33,7 +33,7 @@ export type DeciderHostOptions = {
   readonly log: LogClient
   /** Key frames to resume from after a restart. Without them the decider begins with the first event each time. */
   readonly frames?: KeyFrames
-  /** A job begins; called in order, and again for the same job only after a restart. */
+  /** Called when a job begins, in order. It is called again for the same job only after a restart. */
   readonly onJob: (open: OpenJob) => void
   /** The log holds the event that ends a job. */
   readonly onSettled: (key: string) => void
@@ -87,7 +87,7 @@ export async function hostDecider({
     else if (events.length > 0) outbox.push(events)
   }
 
-  /** One append after the other, so that the log has the outputs in the order of their causes. */
+  /** Makes one append after the other, so that the log has the outputs in the order of their causes. */
   function send(): void {
     sending ??= (async () => {
       while (outbox.length > 0) {
@@ -183,7 +183,7 @@ export async function hostDecider({
       whole = true
       if (caughtUp) send()
       else if (noted.length >= KEYS_A_REQUEST) await dropPresent()
-      // A frame that cannot be kept (the disk is full, the head is away) only makes the next start slower.
+      // If a frame cannot be kept (the disk is full, the head is away), only the next start is slower.
       if (frames && upTo - framed >= frames.every) keepFrame(upTo).catch(() => {})
     },
   )

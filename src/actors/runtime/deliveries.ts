@@ -122,7 +122,7 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
     } catch (error) {
       return unreadable(delivery, error)
     }
-    // A decider of this run made it, and nobody else may publish here: its input is what its kind says.
+    // A decider of this run made the job, and nobody else may publish here. So its input fits its kind.
     const { job, cause } = shared as { readonly job: Job; readonly cause: string | null }
     return take(delivery, {
       job,

@@ -22,7 +22,7 @@ setInterval(
     }
     if (told || performance.now() - sinceMs < afterMs || call === '') return
     told = true
-    // The process writes nothing itself; the head keeps this in the role's log.
+    // The process writes nothing itself. The head keeps this line in the role's log.
     writeSync(2, `held for ${Math.round(afterMs / 1000)} s; the last call of a user's code: ${call}\n`)
   },
   Math.min(1000, afterMs / 4),

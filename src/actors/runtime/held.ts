@@ -1,4 +1,7 @@
-/** A loop of a user's that never awaits holds its process, which can say nothing then: a thread beside it tells the last call. */
+/**
+ * Watches for a user's loop that never awaits. It holds its process, which then can say nothing. So a thread beside the
+ * process tells the last call.
+ */
 import { startThread } from '../../package.ts'
 import { onUserCall } from '../../user-code.ts'
 
@@ -20,7 +23,7 @@ export function watchHeld(afterMs: number): void {
   setInterval(() => Atomics.add(numbers, 0, 1), Math.min(500, afterMs / 4)).unref()
   const data: HeldThreadData = { shared, afterMs }
   const thread = startThread(new URL('./held-thread.ts', import.meta.url), data)
-  // Without it nothing is told, and nothing else is amiss.
+  // Without the thread nothing is told, but nothing else fails.
   thread.on('error', () => {})
   thread.unref()
 }

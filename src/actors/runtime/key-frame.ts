@@ -37,7 +37,7 @@ export type KeyFrames = {
   readonly found: KeyFrame | null
   /** Note for people: the position from which the decider resumes, and why an existing file was not used. */
   readonly note: string
-  /** Takes a frame as it is now; `write` with the chain's hash at its position (hex) puts it into the file. */
+  /** Takes a frame of the present state. `write` with the chain's hash at its position (hex) puts it into the file. */
   readonly take: (frame: KeyFrame) => { readonly write: (hash: string) => void }
 }
 
@@ -125,7 +125,7 @@ function refused(refusal: string): { frame: null; refusal: string } {
   return { frame: null, refusal }
 }
 
-/** Equal for those who decide alike. V8 reads only what it, or an older one, has written. */
+/** Returns a key that is equal for deciders that decide alike. V8 reads only data of its own or an older version. */
 function keyOf(run: string, { role, version }: Decider, configs: readonly Config[]): string {
   return JSON.stringify({
     run,
