@@ -1,8 +1,8 @@
 /** Time as a port: what waits or stamps takes it from here, so that a simulation can turn it. */
 export type Clock = {
-  /** Milliseconds since 1970; may jump. */
+  /** Returns milliseconds since 1970. The clock may jump. */
   readonly now: () => number
-  /** Milliseconds since some moment; never goes back. */
+  /** Returns milliseconds since some moment. They never go back. */
   readonly monotonic: () => number
   /** Calls back once after `ms` milliseconds, unless it is cancelled. */
   readonly after: (ms: number, callback: () => void) => () => void

@@ -1,4 +1,4 @@
-/** Checks of what a config says of calls to endpoints: addresses, and further fields of requests. */
+/** Checks a config's settings for calls to endpoints: addresses, and additional fields of requests. */
 import type { Refuse } from '../environments/setting.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'
 import { presentPath } from './renamed.ts'

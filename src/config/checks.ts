@@ -41,7 +41,7 @@ export function checkConfig(config: Config, setting: Setting | undefined, refuse
   setting?.check?.(config, refuse, sectionOf(setting, config))
 }
 
-/** Whether a section's model is one of this process, whose weights can be changed. */
+/** Returns true if a section's model runs in this process, so that its weights can be changed. */
 export function trains(
   { provider }: { readonly provider: string },
   { models }: Pick<Config, 'models'>,
@@ -49,7 +49,10 @@ export function trains(
   return MODEL_PROVIDERS.find(provider, models.module)?.trains === true
 }
 
-/** One budget of time: what is inside must end before what is around it, or a late scorer finds a dead worker. */
+/**
+ * Checks the deadlines as one budget of time. An inner deadline must end before the outer one, or a late scorer finds a
+ * dead worker.
+ */
 function checkDeadlines({ run: { deadlines } }: Config, refuse: Refuse): void {
   const order = ['llmCallSeconds', 'stepSeconds', 'rolloutSeconds', 'scoringSeconds'] as const
   for (let i = 1; i < order.length; i++) {
@@ -186,7 +189,7 @@ function checkPublishing(config: Config, name: 'policy' | 'rewardModel', refuse:
     refuse(`${name}.publish.replicas`, 'there is no server to publish to', `name them, or ${name}.baseUrl`)
 }
 
-/** A part that the setting lacks is told before anything starts. */
+/** Refuses a part that the setting lacks, before anything starts. */
 function checkParts(setting: Setting, { environment, rewardModel, learning }: Config, refuse: Refuse): void {
   const lacks = (part: string) => `the setting '${setting.name}' has no ${part}`
   if (!setting.acting && environment.player === 'own')

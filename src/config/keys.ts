@@ -15,7 +15,7 @@ export type ConfigKey = {
   readonly fallback: unknown
   /** The only models that read the key. Null if all models do. */
   readonly readBy: Reader | null
-  /** The setting that alone has it; null for keys of every setting. */
+  /** The only setting that has the key. Null for keys of every setting. */
   readonly setting: string | null
 }
 

@@ -14,9 +14,9 @@ import { dependsOnSetting, formerPaths, presentPath, withPresentNames } from './
 import { configSchema } from './schema.ts'
 
 export type ConfigSources = {
-  /** YAML file; without one all keys have their defaults. */
+  /** YAML file. Without one all keys have their defaults. */
   readonly file?: string
-  /** `a.b=value` words as of `--set`; the value is YAML. They win over all else. */
+  /** Words `a.b=value` of `--set`. The value is YAML. They win over all other sources. */
   readonly set?: readonly string[]
   /** `RL_RUN_SEED=3` sets `run.seed`. */
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -124,7 +124,7 @@ function plain(document: Document, file: string): unknown {
   }
 }
 
-/** The `RL_<SECTION>_<KEY>` variables; others that begin with RL_ belong to someone else. */
+/** Reads the `RL_<SECTION>_<KEY>` variables. Other variables that begin with RL_ belong to someone else. */
 function* variables(env: NonNullable<ConfigSources['env']>): Generator<Assignment> {
   const paths = [...configKeys().map(({ path }) => path), ...formerPaths()]
   const known = new Map(paths.map((path) => [variableOf(path), path]))
@@ -164,7 +164,7 @@ function assign(
     throw new RlError(`${origin}: '${path.join('.')}' is not a key`, { code: 'config.usage' })
   try {
     const value: unknown = parse(text)
-    JSON.stringify(value) // Nothing that holds itself.
+    JSON.stringify(value) // Throws if a value holds itself.
     target[last] = value
   } catch (cause) {
     throw new RlError(`${origin}: '${text}' is not a YAML value`, { code: 'config.yaml', cause })

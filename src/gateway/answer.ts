@@ -1,4 +1,4 @@
-/** An answer of the model, whole or put together from the pieces of a stream, and what of it a trajectory keeps. */
+/** An answer of the model, whole or joined from the pieces of a stream. A trajectory keeps parts of it. */
 import { z } from 'zod'
 import { eventReader, type ServerEvent } from '../models/openai/events.ts'
 import { BadAnswer, refusalInEvent, withoutInfinities } from '../models/openai/faults.ts'
@@ -89,7 +89,7 @@ function choicesOf(json: unknown): readonly Choice[] {
   return Array.isArray(choices) ? choices : []
 }
 
-/** The choice of a completion of text as one of a chat; any other as it is. */
+/** Turns the choice of a text completion into one of a chat. Returns any other choice unchanged. */
 function asChat(choice: Choice): unknown {
   if (typeof choice?.text !== 'string') return choice
   return { ...choice, message: { role: 'assistant', content: choice.text } }
@@ -168,7 +168,10 @@ export type AnswerStream = {
   readonly end: () => Answer
 }
 
-/** A field of a message that comes in pieces; servers that write all fields send null with the pieces of others. */
+/**
+ * Joins a field of a message that comes in pieces. Some servers write all fields and send null with the pieces of
+ * others.
+ */
 function joined(before: unknown, piece: unknown): unknown {
   if (piece === null && before !== undefined) return before
   if (typeof before === 'string' && typeof piece === 'string') return before + piece
@@ -179,7 +182,8 @@ const DONE = '[DONE]'
 
 /**
  * Reads server-sent events (`data: {...}` up to `data: [DONE]`) and joins them into one answer.
- * @param model as it was asked for; not compared if absent
+ *
+ * @param model name that was asked for; not compared if absent
  */
 export function answerStream(model?: string): AnswerStream {
   const reader = eventReader()
@@ -268,7 +272,10 @@ export function answerStream(model?: string): AnswerStream {
   }
 }
 
-/** A router may go on with another model in the middle: then the others' names are the answer's. */
+/**
+ * Returns the name of the answer's model. A router may go on with another model in the middle: then the others' names
+ * count.
+ */
 function nameOf(names: readonly string[], asked: string | undefined): string | undefined {
   const others = names.filter((name) => asked !== undefined && !isSameModel(asked, name))
   return others.length > 0 ? others.join(', ') : names[0]
@@ -295,7 +302,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** An event that is called an error is one, in JSON or in words. */
+/** Returns the error in an event that is called an error, in JSON or in words. */
 function errorIn(text: string): unknown {
   const json: unknown = isJson(text) ? JSON.parse(withoutInfinities(text)) : null
   const isTold = typeof json === 'object' && json !== null && ('error' in json || 'message' in json)

@@ -17,7 +17,7 @@ export type CallPieces = {
 export function callPieces(): CallPieces {
   const calls: Joined[] = []
 
-  /** The call that a piece goes on with; undefined if it begins one. */
+  /** Returns the call that a piece continues, or undefined if the piece begins one. */
   function before({ index, id, function: called }: CallPiece): Joined | undefined {
     const sameId = id ? calls.findLast((call) => call.id === id) : undefined
     if (sameId && (index == null || sameId.index === index)) return sameId
@@ -52,7 +52,7 @@ function isOther(open: Joined, { index, id, function: called }: CallPiece): bool
   if (!name) return hasOtherId && !isNumbered && (!text || isWhole(open.arguments))
   if (hasOtherId) return true
   if (open.name === '') return false
-  // A number that stays may mean that the name comes in pieces, or is told again at the end.
+  // If the number stays, the name may come in pieces, or is repeated at the end.
   if (name !== open.name) return !isNumbered || open.arguments !== ''
   return isWhole(open.arguments) && (!isNumbered || Boolean(text))
 }

@@ -1,4 +1,7 @@
-/** A call that an agent makes in its rollout: sent on to the model, answered as the model answers, and kept as a step. */
+/**
+ * A call that an agent makes in its rollout. It is sent on to the model, answered as the model answers, and kept as a
+ * step.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import OpenAI from 'openai'
@@ -19,15 +22,15 @@ export type CallsOptions = {
   readonly upstream: Upstream
   /** The model that plays a policy version. */
   readonly targetOf: (policyVersion: number) => Target
-  /** Takes secrets out of what the endpoint says. */
+  /** Takes secrets out of the endpoint's texts. */
   readonly clean: (text: string) => string
   /** Resolves when one more call may be made. Rejects if the budget of the run is spent. */
   readonly permit?: () => Promise<void>
   /** Hears of every fault, by kind. */
   readonly onFault: (kind: string) => void
-  /** Hears of every call that leaves sampling to the endpoint's own defaults, and what it leaves out. */
+  /** Hears of every call that leaves sampling to the endpoint's own defaults, with the missing parameters. */
   readonly onUntold: (parameters: readonly string[]) => void
-  /** Hears of every answer that nothing can be learned from: the kind of what is wrong with it, and words for people. */
+  /** Hears of every answer that teaches nothing: the kind of its fault, and words for people. */
   readonly onUntrainable?: (kind: string, text: string) => void
 }
 
@@ -37,7 +40,7 @@ export type Calls = (rollout: OpenRollout, api: Api, body: Buffer, response: Ser
 /** Longest answer of a model: with log-probs a token takes some 150 bytes. */
 const MOST_ANSWER_BYTES = 64_000_000
 
-/** Asked for beside what the agent asks: token ids and log-probs make a trajectory trainable. */
+/** Fields that each request adds to the agent's own: token ids and log-probs make a trajectory trainable. */
 const WANTED = {
   '/chat/completions': { return_token_ids: true, logprobs: true },
   '/completions': { return_token_ids: true, logprobs: 0 },
@@ -53,12 +56,15 @@ const SAMPLING = ['top_p', 'top_k', 'min_p', 'repetition_penalty'] as const
 const LENGTH = 'max_tokens'
 const NEWER_LENGTH = 'max_completion_tokens'
 
-/** Whether the name of the length is ours: a chat of the agent's own says what it says. */
+/** Returns true if we chose the name of the length. A chat of the agent's own keeps its name. */
 function namesLength({ wording, body }: Asked): boolean {
   return wording !== null && LENGTH in body
 }
 
-/** Clients write down what they do not ask for as well. 0 log-probs beside the sampled one are some. */
+/**
+ * Returns true if a field asks for something. Clients also write fields that ask for nothing. But 0 log-probs beside
+ * the sampled one are a request.
+ */
 function asksFor(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false
 }
@@ -99,7 +105,7 @@ export function agentCalls(options: CallsOptions): Calls {
     )
   }
 
-  /** An error that the endpoint told in the place of an answer, or in the middle of one: a refusal like any other. */
+  /** Turns an error in the place of an answer, or in the middle of one, into a refusal like any other. */
   function refusedWithin({ status = 502, statusTold, error }: RefusalWithin): PassedOn {
     return new PassedOn(
       statusTold ? status : 502,
@@ -108,7 +114,10 @@ export function agentCalls(options: CallsOptions): Calls {
     )
   }
 
-  /** The answer's head; asked again without a field of ours that the endpoint names as wrong, or with its own name for the length. */
+  /**
+   * Asks and returns the answer's head. If the endpoint rejects a field of ours, it asks again without the field, or
+   * with the endpoint's own name for the length.
+   */
   async function ask(asked: Asked, target: Target, streamed: boolean, signal: AbortSignal) {
     const known = refusedBy(target, asked, streamed)
     const refused = new Set(known)
@@ -125,7 +134,7 @@ export function agentCalls(options: CallsOptions): Calls {
       const place = (field: string) => `${said}`.search(new RegExp(`\\b${field}\\b`))
       const ours = Object.keys(WANTED[asked.path]).filter((field) => !asksFor(asked.body[field]))
       const fields = namesLength(asked) && place(NEWER_LENGTH) >= 0 ? [...ours, LENGTH] : ours
-      // What is refused stands first; after it some servers list all that they take.
+      // The refused field stands first. Some servers then list all fields that they take.
       const [named] = fields
         .filter((field) => !refused.has(field) && place(field) >= 0)
         .sort((a, b) => place(a) - place(b))
@@ -185,7 +194,7 @@ export function agentCalls(options: CallsOptions): Calls {
   }
 }
 
-/** JSON writes one text in many ways: what it may write as it is stands so. */
+/** Undoes escapes that JSON does not need: JSON can write one text in many ways. */
 function unescaped(text: string): string {
   return text.replace(/\\(?:(\/)|u00([2-9a-f][0-9a-f])|[\s\S])/gi, (whole, slash, code) => {
     if (code === undefined) return slash ?? whole
@@ -232,7 +241,9 @@ type Passing = {
   readonly refused: (refusal: RefusalWithin) => PassedOn
 }
 
-/** The bytes as they came; read before they are sent, so that a broken answer is a fault and no step. */
+/**
+ * Passes the bytes on as they came. They are read before they are sent, so that a broken answer is a fault and no step.
+ */
 async function passWhole({ answer, response, keep, model }: Passing): Promise<void> {
   const bytes = await readAll(answer, MOST_ANSWER_BYTES, tooLong)
   keep(readBody(utf8Of(bytes), model))
@@ -241,7 +252,10 @@ async function passWhole({ answer, response, keep, model }: Passing): Promise<vo
   response.end(bytes)
 }
 
-/** The answer in the agent's own API. Read and kept before it is told, so that a broken one is a fault and no step. */
+/**
+ * Words the answer in the agent's own API. It is read and kept before it is sent, so that a broken answer is a fault
+ * and no step.
+ */
 async function passWorded(
   { answer, response, keep, model }: Passing,
   wordedAs: (answer: Answer) => { readonly type: string; readonly text: string },
@@ -303,7 +317,7 @@ async function passStream({ answer, response, keep, model, refused }: Passing): 
   }
 }
 
-/** The body of an answer; an ApiError if it has no end. */
+/** Yields the body of an answer. Throws an ApiError if it has no end. */
 async function* parts(answer: IncomingMessage, body: Readable): AsyncGenerator<Buffer> {
   try {
     for await (const part of body) yield part as Buffer
@@ -313,7 +327,7 @@ async function* parts(answer: IncomingMessage, body: Readable): AsyncGenerator<B
   if (!answer.complete) throw whyBroken(answer, null)
 }
 
-/** A stream that has begun has no status left: what the endpoint said is its last event, and no end follows. */
+/** Ends a stream that has begun and has no status left. The endpoint's words are its last event, and no end follows. */
 async function tornOff(response: ServerResponse, refusal: Buffer | null): Promise<void> {
   if (refusal && !response.destroyed)
     await new Promise<void>((resolve) => {
@@ -339,7 +353,7 @@ function drained(response: ServerResponse, answer: IncomingMessage): Promise<voi
   })
 }
 
-/** An answer of the endpoint that is none: its status, words and Retry-After go to the agent as they are. */
+/** A refusal of the endpoint: its status, words and Retry-After go to the agent unchanged. */
 export class PassedOn extends Error {
   override readonly name = 'PassedOn'
   readonly status: number
@@ -376,7 +390,7 @@ function tooLong(): ApiError {
   return apiError(502, 'the answer of the model is too long', { code: 'bad_answer' })
 }
 
-/** The kinds of src/models/openai/faults.ts; null for what is the agent's own doing. */
+/** Returns a kind of src/models/openai/faults.ts, or null if the agent caused the error. */
 function faultKind(error: unknown): string | null {
   if (error instanceof BadAnswer) return error.kind
   if (error instanceof SyntaxError) return 'bad-json'
@@ -389,7 +403,7 @@ function faultKind(error: unknown): string | null {
 
 function asAnswer(error: unknown): unknown {
   if (error instanceof BadAnswer || error instanceof SyntaxError) {
-    // The error of a parser quotes what it read, which may be a key.
+    // The error of a parser quotes its input, which may be a key.
     const why = error instanceof BadAnswer ? error.message : 'it is not JSON'
     return apiError(502, `the answer of the model cannot be read: ${why}`.slice(0, 500), {
       code: 'bad_answer',

@@ -1,4 +1,4 @@
-/** Images in agents' messages: they become blobs of the run, and what the log keeps of a call names them. */
+/** Images in agents' messages. They become blobs of the run, and the log's record of a call names them. */
 import { sha256Of } from '../events/blobs.ts'
 import type { LogClient } from '../events/log-client.ts'
 

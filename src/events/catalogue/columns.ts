@@ -3,7 +3,7 @@ import { readFloat32, readInt32 } from '../columns.ts'
 
 const ELEMENT_BYTES: Readonly<Record<string, number>> = { I32: 4, F32: 4, U8: 1 }
 
-/** Every column in the data, by the end of its name: whole elements, and of numbers none that is infinite or none at all. */
+/** Checks every column in the data, by the end of its name. Elements are whole, and numbers are finite. */
 export function columnsWrong(data: unknown, path = ''): string | null {
   if (typeof data !== 'object' || data === null) return null
   const values = data as Readonly<Record<string, unknown>>
@@ -33,7 +33,7 @@ function elements(column: Uint8Array): number {
   return column.byteLength / 4
 }
 
-/** Ids of tokens: none is negative. */
+/** Checks that no token id is negative. */
 export function idsWrong(name: string, column: Uint8Array | undefined): string | null {
   if (column === undefined) return null
   const at = readInt32(column).findIndex((id) => id < 0)
@@ -71,7 +71,7 @@ type Sampled = {
   readonly reasoningTokens?: number
 }
 
-/** A log-prob for each sampled token. */
+/** Checks that each sampled token has a log-prob. */
 export function sampledWrong({ tokensI32, logprobsF32, reasoningTokens = 0 }: Sampled): string | null {
   const tokens = elements(tokensI32)
   return (
@@ -91,7 +91,7 @@ type Segment = {
   readonly allowedI32?: Uint8Array
 }
 
-/** The segments of a trajectory: columns of one length each, and steps in order, none of them twice. */
+/** Checks the segments of a trajectory. All columns have one length, and steps are in order without repetition. */
 export function segmentsWrong(segments: readonly Segment[], steps: number): string | null {
   let next = 0
   for (const [at, segment] of segments.entries()) {

@@ -4,7 +4,7 @@ import type { Author } from '../users.ts'
 
 /** Definition of one type of event. */
 export type EventDefinition<Schema extends z.ZodType = z.ZodType> = {
-  /** Newest schema version; older ones are upcast when they are read. */
+  /** Newest schema version. Older versions are upcast when they are read. */
   readonly v: number
   /**
    * Authors of the event. The head refuses it from other users. A role's process may also write what its further
@@ -49,15 +49,15 @@ export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
  * bytes cannot be frozen.
  */
 export const seed: z.ZodType<Seed> = z.tuple([z.int().min(0).max(0xffffffff), z.int().min(0).max(0xffffffff)])
-/** Little-endian binary column; the field's name ends with its element type (I32, F32, U8). */
+/** Little-endian binary column. The field's name ends with its element type (I32, F32, U8). */
 export const column: z.ZodType<Uint8Array> = z.instanceof(Uint8Array)
 export const blob = z.strictObject({ sha256, bytes: count })
-/** A folder within a run's: names joined by `/`, none of which leads out of it. */
+/** A folder within a run's folder: names joined by `/`. No name leads out of it. */
 export const innerPath = z
   .string()
   .max(512)
   .regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/)
-/** Most characters of what an endpoint told as reasoning. */
+/** Most characters of the reasoning that an endpoint returned. */
 export const MOST_REASONING = 4_000
 /** Reasoning that an endpoint returned apart from its answer, as text. A longer one is cut to its end. */
 export const reasoning = z.string().max(MOST_REASONING)
@@ -71,7 +71,10 @@ export function tallyWrong(name: string, { successes, n }: z.infer<typeof tally>
 }
 /** Figures by name. */
 export const metrics = z.record(z.string(), z.number())
-/** Measured durations and rates: the one part of `data` that may differ between two equal runs; not in the event digest. */
+/**
+ * Measured durations and rates: the only part of `data` that may differ between two equal runs. The event digest leaves
+ * it out.
+ */
 export const timing = z.record(z.string(), z.union([z.number(), z.string()])).optional()
 /** A task as the environment knows it: see environments/port.ts. */
 export const task = z.strictObject({

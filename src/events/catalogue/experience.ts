@@ -6,7 +6,7 @@ import { purpose } from './iteration.ts'
 /** The party to blame for a rollout without an outcome. Only an agent's own failure may earn a reward. */
 const failureCause = z.enum(['infra', 'env', 'agent', 'budget'])
 
-/** One packed token sequence with the steps `firstStep .. firstStep + stepStartI32.length`; T tokens. */
+/** One packed token sequence of T tokens with the steps `firstStep .. firstStep + stepStartI32.length`. */
 const segment = z.strictObject({
   firstStep: count,
   /** Int32 [T]. */
@@ -107,7 +107,7 @@ export const experienceEvents = {
       rollout: name,
       iteration: count,
       task: name,
-      /** [steps + 1] image files as blobs of the run; width and height in pixels. */
+      /** [steps + 1]: image files as blobs of the run, with width and height in pixels. */
       frames: z.array(
         z.strictObject({
           sha256,

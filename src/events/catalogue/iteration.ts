@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { count, define, metrics, name, seed, tally, tallyWrong, timing } from './definition.ts'
 
-/** `train`: an active task of the iteration; `candidate`: a proposed task that rides along; `evaluation`: a fixed test task. */
+/**
+ * Purpose of a rollout. `train` is an active task of the iteration. `candidate` is a proposed task that rides along.
+ * `evaluation` is a fixed test task.
+ */
 export const purpose = z.enum(['train', 'candidate', 'evaluation'])
 
 export const iterationEvents = {
@@ -36,11 +39,11 @@ export const iterationEvents = {
     by: ['environment'],
     summary: 'One rollout of one task should be played. A work queue hands it to one environment worker.',
     schema: z.strictObject({
-      /** Unique in the run, e.g. `3/slot-12/5`; the trajectory bears the same id. */
+      /** Name that is unique in the run, e.g. `3/slot-12/5`. The trajectory bears the same name. */
       rollout: name,
       iteration: count,
       purpose,
-      /** Split of an evaluation; for others `train`. */
+      /** Split of an evaluation. It is `train` for others. */
       split: name,
       slot: name,
       task: name,

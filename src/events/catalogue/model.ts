@@ -12,7 +12,10 @@ const update = z.strictObject({
    * live elsewhere.
    */
   checkpoint: z.strictObject({ sha256, path: innerPath }).nullable(),
-  /** Rollouts whose tokens were trained on, in the order of the batch; unit tests bear names such as `3/train-00012/test-4`. */
+  /**
+   * Rollouts whose tokens were trained on, in the order of the batch. Unit tests bear names such as
+   * `3/train-00012/test-4`.
+   */
   trainedOn: z.array(name),
   samples: count,
   metrics,
@@ -32,7 +35,7 @@ const replica = z.strictObject({
 
 const published = z.strictObject({
   version: count,
-  /** Under which the servers know it; no name is ever used twice. */
+  /** Name of the version at the servers. No name is ever used twice. */
   name,
   kind: z.enum(['lora', 'model']),
   checkpoint: z.strictObject({ sha256, path: innerPath }),
@@ -49,7 +52,7 @@ const retired = z.strictObject({
   timing,
 })
 
-/** A version comes after its parent; only the first has none. */
+/** Checks that a version comes after its parent. Only the first version has none. */
 function versionWrong({ version, parentVersion }: z.infer<typeof update>): string | null {
   if (parentVersion === null ? version === 0 : parentVersion === version - 1) return null
   return `parentVersion: ${parentVersion} is not the one before ${version}`

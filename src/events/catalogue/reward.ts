@@ -41,7 +41,7 @@ export const rewardEvents = {
       test: z.strictObject({ input: z.string(), output: z.string() }).nullable(),
       /** True if the task does not show this input. Absent if unknown, and before version 3. */
       novel: z.boolean().optional(),
-      /** Why none could be read, else null. */
+      /** Reason why no test could be read, else null. */
       invalid: z.string().nullable(),
       /** Int32 and Float32 [tokens]: the sampled tokens with their log-probs. Empty if unknown. */
       tokensI32: column,

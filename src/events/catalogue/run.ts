@@ -5,7 +5,7 @@ import { count, define, metrics, name, sha256 } from './definition.ts'
 
 const role = z.enum(ROLES)
 
-/** A rule of a user's own that decides in the run, and the SHA-256 of the file that it stands in. */
+/** A rule of a user's own that decides in the run, with the SHA-256 of its file. */
 const userRule = z.strictObject({ kind: name, name, version: z.int(), digest: sha256 })
 
 export const runEvents = {
@@ -123,7 +123,7 @@ export const runEvents = {
       pid: count,
       /** Identity of the process among those of all places. Absent in older events. */
       process: z.string().max(100).optional(),
-      /** Version of Node that the process runs on; `unknown` in events of version 1. */
+      /** Version of Node that the process runs on. It is `unknown` in events of version 1. */
       node: z.string(),
       decider: z.boolean(),
       note: z.string(),

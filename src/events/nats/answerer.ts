@@ -27,7 +27,7 @@ export function answerer({ connection, answers, handler, fields, fault }: Answer
     return body.byteLength
   }
 
-  /** Sends what is given, or the error that is thrown; returns the bytes of either. */
+  /** Sends the bytes that `give` returns, or the error that it throws. Returns the number of bytes sent. */
   function send(message: Msg, give: () => Uint8Array): number {
     try {
       const body = give()

@@ -12,7 +12,7 @@ export type Answers = {
    * with the bytes of the answer.
    */
   readonly take: (reply: string, bytes: number) => ((bytes: number) => void) | null
-  /** Whether even a short answer is too much: then none is given. */
+  /** Returns true if even a short answer is too much. Then no answer is given. */
   readonly isMute: () => boolean
 }
 
@@ -82,7 +82,10 @@ export function busy(subject: string): RlError {
   })
 }
 
-/** The user whose inbox this is; nobody proves that it is his own, so all of them together have a bound too. */
+/**
+ * Returns the user whose inbox this is. Nobody proves the ownership of an inbox, so all users together have a bound
+ * too.
+ */
 function askerOf(reply: string): string {
   const [first, second] = reply.split('.', 2)
   const user = first === '_CALL' ? second : first.slice('_INBOX_'.length)

@@ -18,5 +18,5 @@ export function isJetStream(subject: string): boolean {
   return subject.startsWith('$JS.')
 }
 
-/** The write counts only if this is the number of the last message with the same subject; 0 if there is none. */
+/** The write counts only if this is the number of the last message with the same subject. It is 0 if there is none. */
 export const EXPECTED_LAST_HEADER = 'Nats-Expected-Last-Subject-Sequence'

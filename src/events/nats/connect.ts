@@ -1,4 +1,4 @@
-/** Connecting to a nats-server: within a deadline, with an error that says what is wrong. */
+/** Connects to a nats-server within a deadline. An error says what is wrong. */
 import { connect as connectSocket } from 'node:net'
 import {
   connect as connectNats,
@@ -180,7 +180,7 @@ function tlsOptions({ server }: Address, ca: string | undefined): TlsOptions & {
   return { host, ...(ca === undefined ? {} : { caFile: ca }) }
 }
 
-/** Takes the credentials out of an address, so that what is shown or thrown never holds them. */
+/** Takes the credentials out of an address, so that no output and no error holds them. */
 export function parseAddress({ url, token, user, password }: BusAddress): Address {
   const withScheme = url.includes('://') ? url : `nats://${url}`
   let parsed: URL

@@ -49,10 +49,10 @@ export function toRlError(error: unknown, subject: string, url: string, timeoutM
   })
 }
 
-/** Characters of a text in an error that is answered: it may quote what was asked. */
+/** Most characters of an error's text in an answer. The text may quote the request. */
 const MOST_TEXT = 2_000
 
-/** An error as a reply: what `request` throws at the other side. */
+/** Returns an error as a reply. `request` throws it at the other side. */
 export function errorBody(error: unknown): Uint8Array {
   const { code, message, hint } =
     error instanceof RlError ? error : { code: 'bus.service-failed', message: String(error), hint: undefined }

@@ -1,7 +1,7 @@
 import type { Msg } from '@nats-io/transport-node'
 import type { BusMessage } from '../bus.ts'
 
-/** A message of the client as the bus hands it on. */
+/** Turns a message of the client into a message of the bus. */
 export function toMessage(message: Pick<Msg, 'subject' | 'data' | 'headers'>): BusMessage {
   return {
     subject: message.subject,

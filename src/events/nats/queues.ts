@@ -15,7 +15,10 @@ import { noJetStream, toRlError } from './errors.ts'
 
 export const CONSUMER = 'workers'
 const DEDUPLICATION_MS = 3_600_000
-/** Elections of a cluster take some seconds; whoever asks tries again under the same id. */
+/**
+ * Time for an answer of the server. Elections of a cluster take some seconds, so an asker tries again under the same
+ * id.
+ */
 const ANSWER_MS = 2_000
 /** Codes with which the server says that a message or a stream does not exist. */
 const GONE: ReadonlySet<number> = new Set([
@@ -52,7 +55,10 @@ export function natsQueues(connection: NatsConnection, url: string) {
     }
   }
 
-  /** Deliveries are counted by the handler, which ends hopeless work with an event; the server must not drop it in silence. */
+  /**
+   * Makes the consumer. The handler counts deliveries and ends hopeless work with an event. The server must not drop
+   * work in silence.
+   */
   async function ensureConsumer({ name, subject, ackWaitMs }: QueueOptions): Promise<number> {
     const { delivered } = await (await manager).consumers.add(name, {
       durable_name: CONSUMER,

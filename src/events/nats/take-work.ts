@@ -1,6 +1,6 @@
 /**
- * Takes work from a queue: one pull asks for all free slots and waits long, so an idle worker asks every few seconds. A pull
- * that nobody answers (the consumer is gone, the broker was wiped) is asked again; the head makes the queue anew.
+ * Takes work from a queue. One pull asks for all free slots and waits long, so an idle worker asks every few seconds.
+ * If nobody answers a pull (the consumer is gone, the broker was wiped), it is repeated. The head makes the queue anew.
  */
 import { createInbox, type Msg, type NatsConnection, nanos } from '@nats-io/transport-node'
 import type { Delivery, WorkOptions, WorkResult } from '../bus.ts'
@@ -23,7 +23,7 @@ export function takeWork(
 ): () => Promise<void> {
   const encoder = new TextEncoder()
   const inbox = createInbox(inboxPrefix)
-  // A process that hangs is given work as long as its pulls stand, and each time counts as a try.
+  // A hanging process gets work as long as its pulls stand, and each delivery counts as a try.
   const pullMs = Math.min(MOST_PULL_MS, ackWaitMs)
   const next = nextSubject(name, CONSUMER)
   const pulls = new Map<string, Pull>()
@@ -84,7 +84,7 @@ export function takeWork(
   function take(message: Msg): void {
     const status = message.headers?.code ?? 0
     if (status !== 0 && message.data.byteLength === 0 && !message.reply) {
-      // 404 and 408 end a pull in peace; all else says that the queue is not as it should be.
+      // 404 and 408 end a pull in peace. Any other status says that the queue is not in order.
       if (status !== 404 && status !== 408) pullLater()
       endPull(message.subject)
       return

@@ -23,7 +23,7 @@ export type Asked = {
 
 export type Wording = {
   readonly whole: (answer: Answer, model: string) => object
-  /** The same as server-sent events. The answer is there before the first one is told. */
+  /** Returns the same as server-sent events. The answer is there before the first event is sent. */
   readonly events: (
     answer: Answer,
     model: string,

@@ -172,7 +172,7 @@ function chatMessages(role: 'user' | 'assistant', content: string | readonly Blo
   ]
 }
 
-/** A chat has no field for a tool that failed: it is said. */
+/** Returns the result of a tool. A chat has no field for a failed tool, so the text says it. */
 function resultOf({ content = '', is_error }: Extract<Block, { type: 'tool_result' }>): string | object[] {
   const told = partsOf(content)
   if (!is_error) return told

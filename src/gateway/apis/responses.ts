@@ -82,7 +82,7 @@ const schema = z.strictObject({
   background: z.literal(false).nullish(),
   truncation: z.literal('disabled').nullish(),
   previous_response_id: z.null('no response is kept: send the whole input').optional(),
-  /** No reasoning is encrypted here, and it is no part of an answer that is not. */
+  /** Accepted, although no reasoning is encrypted here: an answer simply lacks that part. */
   include: z.array(z.literal('reasoning.encrypted_content')).nullish(),
   metadata: z.unknown().optional(),
   user: z.string().nullish(),
@@ -126,7 +126,9 @@ function formatOf(format: NonNullable<Body['text']>['format']): object | undefin
   return { type, json_schema: given(json_schema) }
 }
 
-/** Calls that stand side by side are one message of the assistant; reasoning of before is not told again. */
+/**
+ * Returns the messages of a chat. Adjacent calls are one message of the assistant. Earlier reasoning is not repeated.
+ */
 function chatMessages(items: readonly z.output<typeof item>[]): object[] {
   const messages: Record<string, unknown>[] = []
   for (const one of items) {
