@@ -29,7 +29,7 @@ export type Admission = {
     user: User,
     group: readonly CheckedEvent[],
   ) => RlError | Appended | null
-  /** Hears of what was appended, in order. */
+  /** Hears of appended events, in order. */
   readonly observe: (events: readonly { readonly event: CheckedEvent }[]) => void
 }
 
@@ -41,7 +41,10 @@ export function openAdmission(log: LogReader): Admission {
     return (key !== null && log.positionOf('key', key) !== null) || log.positionOf('id', envelope.id) !== null
   }
 
-  /** An id that follows from its cause can be worked out beforehand: it is that decision's alone, and nobody else gets it. */
+  /**
+   * Returns true if the event takes the id of a decision. Such an id follows from its cause, so anybody can work it
+   * out. It belongs to that decision alone.
+   */
   function isSquatted({ envelope: { id, type, cause } }: CheckedEvent, user: User): boolean {
     if (!isDerived(id)) return false
     const role = decidingRole(type)
@@ -49,7 +52,7 @@ export function openAdmission(log: LogReader): Admission {
   }
 
   function refusalOf({ envelope, key }: CheckedEvent, user: User, group: readonly CheckedEvent[]) {
-    // Until a run has begun, and in a log that tells no config, nobody knows what is asked for.
+    // Nobody knows what is asked for until a run has begun, or if a log tells no config.
     if (asked.config === null) return null
     const { type, cause, id } = envelope
     const reason = asked.over ? unaskedAtEnd(type) : unasked(envelope, cause, { asked, log, user, group })
@@ -131,7 +134,7 @@ function outputsOf(run: string): (role: Role, cause: string, id: string) => bool
   }
 }
 
-/** Whether two events tell the same fact in the same words; what was measured of time may differ. */
+/** Returns true if two events tell the same fact in the same words. Measured times may differ. */
 export function isSameFact(first: LoggedEvent, { envelope }: CheckedEvent): boolean {
   if (first.type !== envelope.type) return false
   return Buffer.compare(wordsOf(first.data), wordsOf(envelope.data)) === 0

@@ -1,4 +1,7 @@
-/** The processes that a head starts: one a role and further workers. A process that ends is started again; all end with the head. */
+/**
+ * Processes that a head starts: one for each role, and further workers. A process that ends is started again. All end
+ * with the head.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,11 +28,11 @@ export type ChildrenOptions = {
   /** Has no credentials if each user has its own in the run's folder. */
   readonly address: BusAddress
   readonly specs: readonly ChildSpec[]
-  /** Hears of each process that has ended, also of those that were asked to. */
+  /** Hears of each ended process, even if the head ended it. */
   readonly onGone: (pid: number) => void
   /** Hears of a process that ended by itself: another is started. */
   readonly onExit: (exit: { readonly spec: ChildSpec; readonly pid: number; readonly reason: string }) => void
-  /** Hears what a process prints to standard output. */
+  /** Hears the standard output of a process. */
   readonly onPrinted: (name: string, text: string) => void
   /** Returns how long a process has been silent (ms), or null if that is unknown. */
   readonly silentMs: (spec: ChildSpec, pid: number) => number | null
@@ -154,7 +157,10 @@ export function startChildren(options: ChildrenOptions): Children {
     )
   }
 
-  /** One that hangs before its first heartbeat, or after it said that it leaves, is not heard of at all. */
+  /**
+   * Ends silent processes. A process is not heard of at all if it hangs before its first heartbeat, or after it said
+   * that it leaves.
+   */
   function endSilent(): void {
     const now = performance.now()
     for (const [child, life] of alive) {

@@ -27,7 +27,7 @@ export type FenceOptions = {
   readonly run: string
   /** Highest epoch that the log knows: the bucket may have been wiped. */
   readonly after: number
-  /** Nobody else can be on this broker: what an earlier head left is taken at once. */
+  /** True if nobody else can be on this broker. An earlier head's record is then taken at once. */
   readonly alone: boolean
   /** Time for which a silent head keeps the run. */
   readonly leaseMs?: number

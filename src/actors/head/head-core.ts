@@ -41,14 +41,14 @@ export type HeadCore = {
 
 export type HeadCoreOptions = {
   readonly folder: RunFolder
-  /** A broker to join; without it one is started. */
+  /** Address of a broker to join. Without it the head starts one. */
   readonly nats?: BusAddress
   readonly work: readonly WorkKind[]
   /** Queues of other work, e.g. of executors. */
   readonly queues?: readonly WorkQueue[]
   readonly heartbeatMs?: number
   readonly minFreeBytes?: number
-  /** Measures the free disk; for tests. */
+  /** Measures the free disk. For tests. */
   readonly freeBytes?: () => number
   /** Time for which a silent head keeps the run, and time between its renewals. For tests. */
   readonly fenceTimes?: { readonly leaseMs: number; readonly renewMs: number }

@@ -1,4 +1,4 @@
-/** A policy's model that is named as on a hub (`OWNER/NAME`) is fetched before the roles start. */
+/** Fetches a policy's model that is named as on a hub (`OWNER/NAME`), before the roles start. */
 import type { Config } from '../../config.ts'
 import { type HubModel, isHubName } from '../../models/hub.ts'
 import { describeCopy, fetchCopy, type HubCopy, hubOptions, progressLines } from '../../models/hub-folder.ts'

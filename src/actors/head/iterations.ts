@@ -18,7 +18,10 @@ export type Extras = {
   failedRollouts: number
   /** Steps of all scored rollouts. */
   steps: number
-  /** Splits by which it is to be measured, and by which it is; null until its policy version is there. */
+  /**
+   * Number of splits by which the iteration is to be measured. Null until its policy version is there.
+   * `evaluatedSplits` counts the measured ones.
+   */
   splitsDue: number | null
   evaluatedSplits: number
   /** Evaluation rollouts that are to be judged, and how many of them are. */

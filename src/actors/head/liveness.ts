@@ -11,7 +11,7 @@ export type LiveRun = {
   readonly actors: readonly WatchedActor[]
   /** Rollouts asked for and not yet over. */
   readonly openWork: number
-  /** Publishes to queues that failed so far; each was tried again. */
+  /** Number of publishes to queues that failed so far. Each was tried again. */
   readonly queueFailures: number
   /** Since when nothing is appended because the disk is nearly full (ms since 1970), or null. */
   readonly pausedSince: number | null

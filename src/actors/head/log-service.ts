@@ -48,7 +48,7 @@ export type LogServiceOptions = {
    * Returns why this head may not speak for the run now, or null. A head that lost the run would tell of its own log.
    */
   readonly refusal?: () => RlError | null
-  /** Called after each commit, before anything is published, with what was really appended. */
+  /** Called after each commit, before anything is published, with the appended events. */
   readonly onAppended?: (
     events: readonly { readonly event: CheckedEvent; readonly position: number }[],
   ) => void
@@ -62,18 +62,18 @@ export type LogServiceOptions = {
 }
 
 export type LogService = {
-  /** Appends events of the head itself; `urgent` even when the disk is nearly full. */
+  /** Appends events of the head itself. `urgent` events are taken even if the disk is nearly full. */
   readonly append: (
     events: readonly NewEvent[],
     options?: { cause?: string | null; urgent?: boolean },
   ) => readonly Appended[]
   /** Work that was asked for and has no result in the log yet. */
   readonly openWork: () => number
-  /** Publishes to queues that failed; each is tried again. */
+  /** Returns the number of failed publishes to queues. Each is tried again. */
   readonly queueFailures: () => number
   /** Since when appends are refused because the disk is nearly full (ms since 1970), or null. */
   readonly pausedSince: () => number | null
-  /** Answers what is under way, publishes what is left, and stops. The log stays open. */
+  /** Answers pending requests, publishes remaining events, and stops. The log stays open. */
   readonly close: () => Promise<void>
 }
 
@@ -226,7 +226,9 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     }),
     bus.onReconnect(() => void restore()),
   ]
-  /** A broker's store may be wiped, a stream or a consumer deleted, while the run goes on. */
+  /**
+   * Makes lost queues anew. A broker's store may be wiped, or a stream or a consumer deleted, while the run goes on.
+   */
   async function remakeQueues(): Promise<void> {
     if (bus.connected()) await ensureQueues().catch(() => {})
   }

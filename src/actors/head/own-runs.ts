@@ -35,8 +35,9 @@ export function inheritOwn(parent: Log, child: Log): void {
 }
 
 /**
- * Refuses modules of a run that this user did not begin, and those that lie in the folder of a run, whoever began it.
- * @param trust whether the user said so
+ * Refuses modules of a run that this user did not begin. Also refuses modules in the folder of a run, whoever began it.
+ *
+ * @param trust true if the user trusts them
  * @throws RlError `module.not-trusted` that names them
  */
 export function checkModules(log: Log, trust: boolean): void {

@@ -1,6 +1,6 @@
 /**
- * Publishes what is durable, in order, and again what the broker may have missed. Work that is asked for goes to its queue
- * and stays on the books until its result is in the log.
+ * Publishes durable events in order. After an interruption it publishes again what the broker may have missed.
+ * Requested work goes to its queue and stays on the books until its result is in the log.
  */
 import type { Clock } from '../../clock.ts'
 import type { Bus, Headers } from '../../events/bus.ts'
@@ -13,7 +13,7 @@ import { openQueuedWork, type QueuedWork, queueStall } from '../runtime/queued-w
 import { eventQueue, type WorkKind } from '../runtime/work.ts'
 
 export type EventPublisher = {
-  /** Hears of appended events, in order; they are published by `publish`. */
+  /** Hears of appended events, in order. `publish` publishes them. */
   readonly note: (event: CheckedEvent, position: number) => void
   /** Publishes all that was noted. */
   readonly publish: () => void

@@ -1,7 +1,7 @@
 /** Limits how often, and says when, a process of the head may be started again. */
 import { RlError } from '../../errors.ts'
 
-/** A process that lived for less counts as one that could not start. */
+/** Shorter lives count as a failed start. */
 const START_MS = 10_000
 const START_FAILURES = 4
 /** Highest number of faults with which a role may end within an hour. Each restart pays again for unfinished work. */
@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000
 
 export type ProcessEnd = {
   readonly livedMs: number
-  /** It ended by a fault of its own; a signal comes from outside. */
+  /** True if it ended by a fault of its own. A signal comes from outside. */
   readonly isFault: boolean
   /** Somebody killed it: that says nothing of whether it can start. */
   readonly isKilled: boolean

@@ -1,4 +1,7 @@
-/** The head of a run: takes the log, starts what the run needs, shows how it goes, and ends all of it in good order. */
+/**
+ * The head of a run. It takes the log, starts what the run needs, shows the progress, and ends everything in good
+ * order.
+ */
 import { mkdirSync } from 'node:fs'
 import { relative } from 'node:path'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
@@ -166,7 +169,7 @@ function newRunId(): string {
   return `r${new Date().toISOString().replace(/[-:]/g, '').slice(0, 15).toLowerCase()}`
 }
 
-/** A new id whose folder is this run's alone: heads that start within a second get different ones. */
+/** Returns a new id whose folder is this run's alone. Heads that start within one second get different ids. */
 function claimedRunId(): string {
   makePrivateFolder(runsFolder())
   const id = newRunId()
@@ -190,7 +193,7 @@ async function newConfig({ config: file, set, roles }: StartOptions): Promise<Co
   return { first: config, config }
 }
 
-/** A run goes on with the config that it began with; the command that began it goes on with it as well. */
+/** Returns the config that the run began with. The command that began the run also goes on with it. */
 async function resumedConfigs(folder: RunFolder, options: StartOptions): Promise<Configs> {
   const configs = configsOf(folder, options.trust)
   await loadSetting(configs.config.environment)
@@ -224,7 +227,7 @@ function checkSaid(config: Config, { run, config: named, configGiven, set }: Sta
   )
 }
 
-/** A run that is over is over: says so, and how it is prolonged. Returns false if it is not over. */
+/** Tells that a run is over, and how to prolong it. Returns false if it is not over. */
 function tellIfOver({ run, log: path }: RunFolder): boolean {
   const log = openLogReader(path)
   try {
@@ -359,7 +362,7 @@ function failureOf({ role, job, done, attempts, error }: EventData<'WorkFailed'>
   return `${role}: ${job} (${done}) failed ${attempts} times, the last with: ${error}`
 }
 
-/** A role that ends again and again pauses the run. */
+/** Pauses the run if a role ends again and again. */
 function spent(children: Promise<never>): Promise<End> {
   return children.catch((error: unknown) => ({ kind: 'paused', reason: explain(error) }))
 }

@@ -48,7 +48,10 @@ export function openDecidedJobs(options: DecidedJobsOptions): DecidedJobs {
     ...{ performer, attempts, stopping, clock },
     concurrency: worker.concurrency ?? 1,
     onFailure: telling.failure,
-    /** Else the head pauses the run. This process then has nothing to do, and starts afresh when the run goes on. */
+    /**
+     * Appends events in place of the job's. If the run cannot go on without the job, the head pauses it. This process
+     * then has nothing to do, and starts afresh when the run goes on.
+     */
     async onGivenUp(failed, error) {
       const { job, cause, attempts, error: lastError } = failed
       const events = giveUp(job, attempts, lastError)

@@ -1,4 +1,4 @@
-/** Keeps secrets out of what is logged, shown or sent: error texts may quote addresses, headers and keys. */
+/** Keeps secrets out of logs, screens and messages: error texts may quote addresses, headers and keys. */
 
 import { withoutCredentials, withoutSecrets } from '../../secrets.ts'
 

@@ -17,7 +17,7 @@ export type ActorStatus = {
   readonly decider: boolean
   /** State of the decider, e.g. `training`, or `working`. */
   readonly state: string
-  /** Last position that the decider was fed; null without a decider. */
+  /** Last position that the decider was fed. Null without a decider. */
   readonly position: number | null
   readonly heartbeatMs: number
   /** Things that it waits for or works on: the first few. `waitsInAll` counts all. */

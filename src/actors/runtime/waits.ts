@@ -17,7 +17,7 @@ export type Wait = {
 }
 
 export type OpenWaits = {
-  /** Begins a wait; the function returned ends it. */
+  /** Begins a wait. The returned function ends it. */
   readonly begin: (wait: { waitingFor: string; from: string; deadlineMs: number }) => () => void
   /** Lists what is awaited now, the oldest first. */
   readonly list: () => readonly Wait[]

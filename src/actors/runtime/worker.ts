@@ -18,7 +18,7 @@ export type JobContext = {
   readonly attempt: number
   /** The event that asked for the job. Null if the job came from another process. */
   readonly event: LoggedEvent | null
-  /** Names a wait within the job, for `rl status` and stalls; the function returned ends it. */
+  /** Names a wait within the job, for `rl status` and stalls. The returned function ends it. */
   readonly beginWait: (waitingFor: string, from: string, deadlineMs: number) => () => void
 }
 
@@ -60,7 +60,9 @@ type JobHandlers = { readonly [Kind in JobKind]?: Handler<Kind> }
 
 export type Worker = {
   readonly jobs: JobHandlers
-  /** Jobs of the decider that any worker of the role may do, through a queue; the others are done beside the decider. */
+  /**
+   * Jobs of the decider that any worker of the role may do, through a queue. The others are done beside the decider.
+   */
   readonly shared?: ReadonlySet<JobKind>
   /** Number of jobs that this process does at a time: the decider's, and those of the shared queue. */
   readonly concurrency?: number
@@ -70,7 +72,9 @@ export type Worker = {
   readonly services?: Readonly<Record<string, Serve>>
   /** Returns counts since the start, by name, for `rl status`: faults of an endpoint, tokens, unreadable answers. */
   readonly counters?: () => Readonly<Record<string, number>>
-  /** Gets ready for what the log asks of it; what it cannot do must not begin. Errors name what is missing. */
+  /**
+   * Gets ready for the log's open work. Work that the process cannot do must not begin. Errors name what is missing.
+   */
   readonly prepare?: () => Promise<void>
   /** Resolves to why it can do no more: its process ends, and work that it had in hand stays open. */
   readonly broken?: Promise<unknown>

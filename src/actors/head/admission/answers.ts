@@ -35,7 +35,7 @@ export type Answer<T extends EventType> = {
 }
 
 const never = (): string => 'only the head makes it'
-/** Nothing follows from it but that people read it. */
+/** Admits an event at any time: nothing follows from it, people only read it. */
 const always = (): null => null
 
 export const ANSWERS: { readonly [T in EventType]: Answer<T> } = {

@@ -79,7 +79,7 @@ export type Asked = {
   forked: boolean
   over: boolean
   readonly taskCounts: TaskCounts
-  /** Newest versions; -1 before the first. */
+  /** Newest version of each role. It is -1 before the first. */
   readonly versions: Record<ModelRole, number>
   readonly due: Record<ModelRole, DueVersion | null>
   readonly iterations: Map<number, OpenIteration>
@@ -188,7 +188,7 @@ const ENTRIES: Entries = {
     adopt(asked, 'reward-model', version)
     judgeHeld(asked.judgements, version, id)
   },
-  // A batch that the log took asks for its version, whoever handed it out.
+  // A batch in the log asks for its version, whoever handed the batch out.
   BatchReady({ due }, { role, version }, { id }) {
     const name = role ?? 'policy'
     const open = due[name]
@@ -225,7 +225,7 @@ export function enter<T extends EventType>(asked: Asked, type: T, data: EventDat
 
 const MODELS: readonly ModelRole[] = ['policy', 'reward-model']
 
-/** Counted from the first event on; all else is of iterations that are not completed. */
+/** Types that are read from the first event on. All other events belong to iterations that are not completed. */
 const COUNTED = ['RunStarted', 'RunCompleted', 'TaskAdded', 'CallsReserved'] as const
 
 /**
@@ -268,7 +268,7 @@ function judgingIn({ rewardModel }: Config): boolean {
   return rewardModel.mode !== 'off'
 }
 
-/** The open book of what is no evaluation. */
+/** Returns the open book of a rollout, unless it belongs to an evaluation. */
 function bookOf(
   { iterations }: Asked,
   { purpose, iteration }: { readonly purpose: string; readonly iteration: number },

@@ -10,7 +10,10 @@ export type OpenBatch = {
   readonly version: number
   /** Rollouts of it that did not end yet. */
   outstanding: number
-  /** Id of the event that asked for the verdicts; null while others of the batch are played, or the version is not there. */
+  /**
+   * Id of the event that asked for the verdicts. Null while others of the batch are played, or the version is not
+   * there.
+   */
   cause: string | null
   readonly members: Map<string, OpenMember>
 }
@@ -81,7 +84,7 @@ export function groupName(iteration: number, slot: string): string {
   return `${iteration}/${slot}`
 }
 
-/** A version of the judge is there: what waited for it is to be judged. */
+/** Asks for the verdicts that waited for this version of the judge. */
 export function judgeHeld({ byName }: OpenJudgements, version: number, id: string): void {
   for (const batch of byName.values())
     if (batch.cause === null && batch.outstanding <= 0 && batch.version <= version) batch.cause = id

@@ -19,7 +19,10 @@ export function lotUnasked(
   return calls <= left ? null : `${Math.max(0, left)} calls are left of ${section}.maxCalls`
 }
 
-/** Only work that is open can fail for good, and only the process with the role says that the run cannot go on without it. */
+/**
+ * Checks a final failure. Only open work can fail for good. Only the process with the role says that the run cannot go
+ * on without it.
+ */
 export function failedUnasked({ data, cause }: Told<'WorkFailed'>, situation: Situation): string | null {
   const { role, done, goesOn } = data
   const { asked, log, user } = situation

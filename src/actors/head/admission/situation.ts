@@ -18,7 +18,10 @@ export type Situation = {
 export type Saying<Data> = { readonly data: Data; readonly cause: string | null }
 export type Told<T extends EventType> = Saying<EventData<T>>
 
-/** The cause is the event that asked. In a fork, whose config changed on the way, what was asked for once may be asked for anew. */
+/**
+ * Checks the cause, which is the event that asked. In a fork the config changed on the way, so the same work may be
+ * asked for anew.
+ */
 export function causeWrong(
   cause: string | null,
   asker: string | null,

@@ -6,7 +6,7 @@ import { openWriter } from '../../../platform/output.ts'
 import { barLine, follow, goOn, startProgress } from './progress.ts'
 
 export type Display = {
-  /** An event of before this head began is counted, and nothing is said of it: it was told then. */
+  /** Takes an event. Events from before this head began are only counted: they were shown then. */
   readonly see: (event: LoggedEvent, isNew: boolean) => void
   /** Returns the position after which a resumed run is shown: only its open iteration. */
   readonly goOn: (log: LogReader) => number

@@ -1,4 +1,4 @@
-/** One screen that says what a run is going to do. */
+/** One screen with the plan of a run. */
 import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
 import { type Config, configDigest } from '../../../config.ts'
@@ -79,7 +79,7 @@ export function planLines({
 const WIDTH = 100
 const INDENT = 15
 
-/** A name and its text, wrapped between words. */
+/** Returns a name and its text, wrapped between words. */
 export function inColumns(name: string, text: string): string[] {
   const lines = wrap(text, WIDTH - INDENT)
   return lines.map((line, index) => `  ${(index === 0 ? name : '').padEnd(INDENT - 2)}${line}`)
@@ -104,7 +104,7 @@ function hubText(hub: HubCopy | null): string {
   return ` (${told ? `${sizeAndLicence(told)}, ` : ''}${missing ? 'to be fetched into' : 'in'} ${place})`
 }
 
-/** A setting without a part for it has no rewrites, whatever the config says. */
+/** Describes the rewriting. A setting without a part for it has no rewrites, whatever the config says. */
 function adaptationText({ adaptation, environment }: Config): string {
   const { enabled, rewriter, low, high, evidence } = adaptation
   if (!enabled) return 'off'
@@ -120,7 +120,7 @@ function taskText({ environment }: Config): string {
   return `${name}, ${from}, ${tasks ?? 'all'} for training, up to ${maxSteps} steps an episode`
 }
 
-/** A local judge has no model of its own: it begins with the policy's. */
+/** Describes the judge. A local judge has no model of its own: it begins with the policy's. */
 function judgeText(config: Config): string {
   const { rewardModel } = config
   return providerOf(rewardModel, config).trains

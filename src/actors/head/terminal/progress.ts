@@ -53,7 +53,7 @@ export function startProgress(iterations: number): Progress {
   }
 }
 
-/** Counts what was before the iteration that is open; returns the position before it. */
+/** Counts the events before the open iteration. Returns the position before it. */
 export function goOn(progress: Progress, log: LogReader): number {
   const open = log.newest(['IterationStarted'])
   if (open === null) return 0
@@ -138,7 +138,7 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
   }
 }
 
-/** One line that a terminal redraws: how far the present iteration is. */
+/** Returns a line that a terminal redraws: the progress of the present iteration. */
 export function barLine(progress: Progress, width = 24): string {
   const total = Math.max(progress.requested, 1)
   const filled = Math.round((width * progress.ended) / total)
@@ -240,7 +240,7 @@ function iterationLine(progress: Progress, { data, time }: LoggedEvent<'Iteratio
   const left = usualMs(progress.startedMs, time) * (progress.iterations - data.iteration)
   const parts = [
     `iteration ${data.iteration}/${progress.iterations}`,
-    // A rollout that failed succeeded in nothing: left out, it would raise the figure.
+    // A failed rollout counts as no success. Without it the figure would be too high.
     `accuracy ${interval(wilson(data.accuracy.successes, data.accuracy.n + progress.failedInTraining))}`,
     progress.unitTests.line() ??
       `judge process ${ratio(progress.process)} outcome ${ratio(progress.outcome)}`,

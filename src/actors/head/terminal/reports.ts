@@ -7,7 +7,11 @@
 const EVERY_MS = 15_000
 const MOST_CHARACTERS = 200
 
-/** Takes what a process printed; short work is never shown. @param now monotonic, ms */
+/**
+ * Takes the output of processes. Short work is never shown.
+ *
+ * @param now monotonic clock, ms
+ */
 export function openReports(say: (line: string) => void, now: () => number = () => performance.now()) {
   const saidAt = new Map<string, number>()
   return function hear(name: string, printed: string): void {
