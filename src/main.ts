@@ -1,4 +1,4 @@
-/** The process of a role: `rl start` alone, for `npm start` and for those that a head starts. */
+/** The process of a role: `rl start` alone, for `npm start` and for processes that a head starts. */
 import './cli/packages.ts'
 import { command } from './cli/start.ts'
 import { explain, RlError } from './errors.ts'

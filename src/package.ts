@@ -24,14 +24,17 @@ export function findCache(): string | null {
   return folder === null ? null : join(folder, 'rlanything/')
 }
 
-/** A place in that folder. It is asked for when it is needed: most commands need none. Errors: `cache.no-home`. */
+/**
+ * Returns a path in that folder. It is only computed when it is needed: most commands need none. Errors:
+ * `cache.no-home`.
+ */
 export function cachePlace(...parts: readonly string[]): string {
   const cache = findCache()
   if (cache !== null) return join(cache, ...parts)
   throw noHome('what is kept between runs has no place')
 }
 
-/** The user's home folder. Errors: `cache.no-home`, in which `what` says what it is needed for. */
+/** Returns the user's home folder. Errors: `cache.no-home`, in which `what` names the purpose. */
 export function homeFolder(what: string): string {
   const home = findHome()
   if (home !== null) return home
@@ -77,7 +80,7 @@ export function nodeWords(source: URL): readonly string[] {
   return [YOUNG, fileURLToPath(moduleUrl(source))]
 }
 
-/** A worker thread that runs a module of this package, named as for `nodeWords`. */
+/** Starts a worker thread that runs a module of this package, named as for `nodeWords`. */
 export function startThread(source: URL, workerData: unknown): Worker {
   return new Worker(moduleUrl(source), { workerData, execArgv: [] })
 }
@@ -92,8 +95,8 @@ export function addCode(mainModules: () => readonly string[]): void {
 }
 
 /**
- * SHA-256 (hex) over all modules of this package and of those that bring settings, and over the package.json of this one. It is equal
- * for the same code, in a checkout with changes too.
+ * Returns the SHA-256 (hex) of this package's code: its modules, those that bring settings, and its package.json. It is
+ * equal for the same code, even in a checkout with changes.
  */
 export function codeDigest(): string {
   if (code !== undefined) return code

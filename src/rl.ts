@@ -32,7 +32,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   verify: () => import('./cli/verify.ts'),
 }
 
-/** Names of before that still answer. */
+/** Former names of commands that still work. */
 const FORMER: Readonly<Record<string, string>> = { rm: 'compare-judges' }
 
 async function main([called, ...argv]: readonly string[]): Promise<number> {

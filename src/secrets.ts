@@ -21,7 +21,7 @@ const digestOf = (text: string): Buffer => createHash('sha256').update(text).dig
  */
 const CREDENTIALS = /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/]+@/gi
 
-/** A text whose addresses have no user and no password. */
+/** Returns the text without users and passwords in its addresses. */
 export function withoutCredentials(text: string, instead = '***'): string {
   return text.replace(CREDENTIALS, `$1${instead}@`)
 }
@@ -30,8 +30,8 @@ export function withoutCredentials(text: string, instead = '***'): string {
 const TELLING = 8
 
 /**
- * A text with stars in place of secrets, as they are and as part of an address. One of fewer than 8 characters is starred as a word
- * of its own alone: a token `tok` leaves `tokenizer.json` whole.
+ * Returns the text with stars in place of secrets, as they are and as part of an address. A secret of fewer than 8
+ * characters is starred only as a word of its own: a token `tok` leaves `tokenizer.json` whole.
  */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   const spellings = new Set(secrets.flatMap((secret) => [secret, inAddress(secret)]))

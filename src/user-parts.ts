@@ -12,7 +12,10 @@ export async function loadUserParts(config: Config): Promise<void> {
   await loadProjections(config)
 }
 
-/** The same with what works in a run too: models, sandboxes. Resolves to what the log says of all that decides or answers. */
+/**
+ * Loads the same parts and those that work in a run: models, sandboxes. Resolves to the log's record of all parts that
+ * decide or answer.
+ */
 export async function loadAllUserParts(config: Config): Promise<readonly UserPart[]> {
   await loadUserParts(config)
   await loadProviders(config)

@@ -1,4 +1,4 @@
-/** The rollouts that agents have in hand: who may call, until when, and how each ends. */
+/** Rollouts in agents' hands: their keys, their deadlines and their endings. */
 import { randomBytes } from 'node:crypto'
 import type { Task } from '../environments/port.ts'
 import type { EventData, NewEvent } from '../events/catalogue.ts'
@@ -14,7 +14,7 @@ export type Assignment = {
   readonly task: Task
   /** Time for the agent, from the moment that it takes the rollout. */
   readonly deadlineMs: number
-  /** An agent has it: tells so, and begins what waits for it. */
+  /** Tells that an agent has the rollout, and begins the wait for its outcome. */
   readonly claimed: (agent: string) => void
   /** Resolves when the events that end it are in the log. */
   /** @param images files that the events name */
@@ -37,16 +37,16 @@ export type Ending =
   | { readonly kind: 'failed'; readonly cause: EventData<'RolloutFailed'>['cause']; readonly error: string }
 
 export type Rollouts = {
-  /** Hands a rollout to an agent. The key is told once and kept as a digest alone. */
+  /** Hands a rollout to an agent. The key is shown once and kept only as a digest. */
   readonly open: (
     assignment: Assignment,
     agent: string,
   ) => { readonly rollout: OpenRollout; readonly key: string }
   /** Returns the rollout that a key opens. Errors: ApiError 401, 404, and 410 if it is over. */
   readonly find: (id: string, authorization: string | undefined) => OpenRollout
-  /** Ends a rollout; told again with the same words it is the same end. Errors: ApiError 401, 404, 409, 410. */
+  /** Ends a rollout. The same words again are the same end. Errors: ApiError 401, 404, 409, 410. */
   readonly end: (id: string, authorization: string | undefined, ending: Ending) => Promise<Ended>
-  /** Whether the rollout has ended, and its end may be told again. Errors: ApiError 401. */
+  /** Returns true if the rollout has ended, so that its end may be told again. Errors: ApiError 401. */
   readonly isOver: (id: string, authorization: string | undefined) => boolean
   readonly size: () => number
   /** Gives up all that is open. */

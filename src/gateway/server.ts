@@ -45,7 +45,7 @@ export type GatewayServerOptions = {
   /** Token of the server. It is random if absent. */
   readonly token?: string
   readonly maxBodyBytes?: number
-  /** Calls in hand at a time; more are answered 429. */
+  /** Highest number of calls at a time. Further calls are answered 429. */
   readonly maxCalls?: number
 }
 
@@ -231,7 +231,7 @@ const APIS: Readonly<Record<string, Api>> = {
   '/v1/messages': messages,
 }
 
-/** A refusal in the words of the API that was spoken. */
+/** Returns a refusal in the words of the agent's API. */
 function worded(error: unknown, { refusal }: Api): unknown {
   if (!refusal) return error
   const as = (status: number, message: string, retryAfter?: string) =>

@@ -27,7 +27,7 @@ export type RolloutSource = {
 }
 
 export type Offers = RolloutSource & {
-  /** Puts a rollout out for agents; what is returned takes it away again. */
+  /** Puts a rollout out for agents. The returned function takes it away again. */
   readonly offer: (assignment: Assignment) => () => void
 }
 

@@ -254,7 +254,7 @@ async function serve(
       ...(untold > 0 ? { 'sampling left to the endpoint': untold } : {}),
       ...Object.fromEntries([...untrainable].map(([kind, count]) => [`untrainable ${kind}`, count])),
     }),
-    /** @param giveUp whether open rollouts end as failed here; else the run asks for them again */
+    /** @param giveUp true if open rollouts end as failed here; else the run asks for them again */
     async close(giveUp: boolean): Promise<void> {
       await server.close(DRAIN_MS)
       await rollouts.stop(giveUp)

@@ -52,7 +52,7 @@ export function callRecorder(training: RecordedTraining = { trainReasoning: fals
   let offered: string | null = null
   let packed: number[] = []
 
-  /** Token ids go on in the open segment if the prompt begins with all of it; nothing is ever tokenised again. */
+  /** Packs token ids into the open segment if the prompt begins with all of it. Nothing is ever tokenised again. */
   function pack(generation: Generation): void {
     const { promptTokens } = generation
     const continues = packed.length > 0 && promptTokens !== null && startsWith(promptTokens, packed)
@@ -70,7 +70,7 @@ export function callRecorder(training: RecordedTraining = { trainReasoning: fals
       const texts = messages.map(images.write)
       const kept = commonPrefix(shown, texts)
       const offer = tools === undefined || tools === null ? null : JSON.stringify(tools)
-      // Columns of tokens hold neither images nor sounds, and what a filter cut is not the policy's end.
+      // Columns of tokens hold neither images nor sounds. A filter's cut is not the policy's end.
       if (messages.every(isText) && answer.finish !== 'content_filter') pack(answer.generation)
       else trainable = false
       observations.push(observationText(messages.slice(kept), kept > 0))
@@ -140,7 +140,7 @@ function observationText(messages: readonly unknown[], goesOn: boolean): string 
   return parts.join('\n')
 }
 
-/** Parts that are words; any other kind is taken for none, known or not. */
+/** Kinds of parts that are words. Any other kind counts as no words, known or not. */
 const WORDS: ReadonlySet<unknown> = new Set(['text', 'refusal'])
 
 function isText(message: unknown): boolean {

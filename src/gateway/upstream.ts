@@ -16,7 +16,7 @@ export type Upstream = {
 }
 
 export type UpstreamOptions = {
-  /** API key of the endpoint; null for none. */
+  /** API key of the endpoint. Null for none. */
   readonly key: string | null
   /** Limit of one call, to its last byte. */
   readonly callMs: number

@@ -1,4 +1,4 @@
-/** The gateway as a worker of a run's environment: what the run asks to be played, agents outside play. */
+/** The gateway as a worker of a run's environment: outside agents play the rollouts that the run asks for. */
 import { rolloutQueue } from '../actors/environment/rollout-queue.ts'
 import type { Targets } from '../actors/learner/targets.ts'
 import { openTaskBook } from '../actors/rollout/log-queries.ts'
@@ -39,7 +39,7 @@ export function gatewayWorker(
   async function play(request: Request, { beginWait, signal, event }: JobContext): Promise<NewEvent[]> {
     const { rollout } = request
     const task = await tasks.find(request.task)
-    // No agent begins with an older model while the servers still load the one that the run asks for.
+    // No agent begins with an older model while the servers still load the requested version.
     await targets.settled(request.policyVersion, 2 * config.policy.publish.expert.ackSeconds * 1000)
     let endWait = beginWait(`an agent for ${rollout}`, 'agents', deadlineMs)
     try {
