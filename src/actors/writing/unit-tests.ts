@@ -124,7 +124,7 @@ export function unitTestJudge(
     return [...tests, ...verdicts]
   }
 
-  /** [actions][tests]; null for a test that is none. */
+  /** Returns the runs, [actions][tests]. A run is null if its test is unreadable. */
   async function runsOf(
     task: Task,
     actions: readonly string[],
