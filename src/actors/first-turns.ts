@@ -19,7 +19,7 @@ import type { ReadingModel } from './policy/local-acting.ts'
 import { samplingOf } from './policy/sampling.ts'
 import type { ActRequest } from './rollout/act.ts'
 
-/** A task, and what the policy is asked at its start. */
+/** A task with the policy's first request. */
 export type FirstTurn = {
   readonly task: Task
   /** Text as the model reads it. */
@@ -39,7 +39,7 @@ export type FirstTurns = {
   readonly turns: readonly (FirstTurn | NoTurn)[]
 }
 
-/** Tasks that are begun before a start is refused because none fits. */
+/** Number of tasks that are begun before a start is refused because none fits. */
 const MOST_TRIED = 32
 
 /**
@@ -211,7 +211,7 @@ async function folderOf(model: string) {
   return { files: tokenizer, contextTokens: config.contextTokens }
 }
 
-/** A prompt in words: its messages, each below its role. */
+/** Returns a prompt in words: its messages, each below its role. */
 function promptText(request: GenerateRequest | null): string {
   if (request === null || !('messages' in request.prompt)) return ''
   const { messages, tools = [] } = request.prompt

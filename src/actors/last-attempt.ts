@@ -13,7 +13,10 @@ export function lastAttempt(config: Config) {
   }
 }
 
-/** Nobody judged: what the infrastructure did is no verdict, which would count against the policy and against the judge. */
+/**
+ * Returns events without verdicts. A fault of the infrastructure is no verdict: it would count against the policy and
+ * against the judge.
+ */
 function unjudged({ rollouts, iteration, task, rewardModelVersion }: JudgeRollouts): NewEvent[] {
   return rollouts.flatMap(({ rollout, steps }) =>
     Array.from({ length: steps }, (_, step): NewEvent => {

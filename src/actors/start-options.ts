@@ -12,10 +12,12 @@ export type StartOptions = {
   readonly run: string | null
   /** Roles for which a head starts processes. */
   readonly roles: readonly Role[]
-  /** URL of a server, or null for one of the head's own. */
+  /** URL of a server. Null if the head starts its own. */
   readonly nats: string | null
   readonly worker: boolean
-  /** A process that only does what others ask for (`executing` of the setting): a further worker of the environment. */
+  /**
+   * True for a process that only does requested work (`executing` of the setting): a further worker of the environment.
+   */
   readonly executor: boolean
   readonly dryRun: boolean
   /** Takes up a run whose log names modules that somebody else brought. */

@@ -1,4 +1,4 @@
-/** One process of a role: takes its config from the run's log, opens its worker, and works until it is stopped. */
+/** One process of a role. It takes its config from the run's log, opens its worker, and works until it is stopped. */
 import { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import {
@@ -46,7 +46,7 @@ export async function startRole(options: StartOptions): Promise<number> {
   const stopped = parentGone()
   logUserFaults()
   nameUncaught()
-  // A V8 that no longer knows one of them goes on without it.
+  // A V8 that no longer knows a flag goes on without it.
   if (role === 'policy' || role === 'reward-model') for (const flag of SMALL_HEAP) setFlagsFromString(flag)
   const address = addressOf(run, nats, further ? workerOf(role) : role)
   const connect = isChild() ? connectPatiently : connectBus
@@ -76,7 +76,7 @@ export async function startRole(options: StartOptions): Promise<number> {
       heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
       attempts: config.run.expert.attempts,
       giveUp: lastAttempt(config),
-      // A child of the head learns of its end by the pipe, and waits while a broker cannot be started.
+      // The pipe tells a child of the head when the head ends. The child waits while a broker cannot be started.
       headGoneMs: isChild() ? Number.POSITIVE_INFINITY : undefined,
     })
     try {
@@ -137,7 +137,7 @@ function parentGone(): Promise<void> {
   })
 }
 
-/** Only what a role needs is loaded: a process that plays episodes holds no tensors. */
+/** Loads only what a role needs: a process that plays episodes holds no tensors. */
 async function openWorker(role: Role, config: Config, log: LogClient): Promise<OpenedWorker> {
   const { simulated } = await loadSetting(config.environment)
   if (simulated) {

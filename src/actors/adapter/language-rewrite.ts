@@ -1,4 +1,7 @@
-/** Rewriting by a language model: it reads why rollouts failed and what the environment says of the task, and names a new one. */
+/**
+ * Rewriting by a language model. It reads why rollouts failed and how the environment describes the task, and names a
+ * new task.
+ */
 import type { Config } from '../../config.ts'
 import type { RewriteRequest, Task } from '../../environments/port.ts'
 import {

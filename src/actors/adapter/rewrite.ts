@@ -6,7 +6,10 @@ import type { RewriteTask } from '../decider/jobs.ts'
 export type Thresholds = { readonly low: number; readonly high: number }
 type Rewriter = EventData<'TaskProposed'>['rewriter']
 
-/** A candidate by the setting's own rules as TaskProposed, or TaskRejected (task null) with the reason why there is none. */
+/**
+ * Returns a candidate by the setting's own rules as TaskProposed. Else returns TaskRejected (task null) with the reason
+ * why there is none.
+ */
 export async function rewriteTask(
   { setting, environment }: OpenSetting,
   parent: Task,

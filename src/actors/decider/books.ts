@@ -50,7 +50,7 @@ export type IterationBook = {
   undecided: number
 }
 
-/** Open iterations by number; evaluations (iteration 0 is nothing else) have no book. */
+/** Open iterations by number. Evaluations have no book, and iteration 0 is only an evaluation. */
 export type Books = Map<number, IterationBook>
 
 export function openBook({
@@ -123,7 +123,7 @@ export function enterDecision(book: IterationBook, slot: string, accepted: boole
   book.undecided--
 }
 
-/** The open book of a rollout of training; none of an evaluation. */
+/** Returns the open book of a training rollout. Rollouts of an evaluation have none. */
 export function bookOf(
   books: Books,
   { purpose, iteration }: Pick<Ended, 'purpose' | 'iteration'>,

@@ -18,7 +18,7 @@ export function transitionsOf(node: AnyStateNode): AnyTransitionDefinition[] {
   return [...[...node.transitions.values()].flat(), ...(node.always ?? [])]
 }
 
-/** A transition in words, e.g. `serving.settling: always -> playing [candidateProven] / acceptCandidate`. */
+/** Describes a transition, e.g. `serving.settling: always -> playing [candidateProven] / acceptCandidate`. */
 export function describe(transition: AnyTransitionDefinition): string {
   const { eventType, source, target, guard } = transition
   const on = eventType === '' ? 'always' : `on ${eventType}`

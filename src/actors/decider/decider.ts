@@ -57,7 +57,7 @@ export type DeciderState = {
 
 export type RunningDecider = {
   readonly decider: Decider
-  /** Feeds one event and returns what the machine asks for because of it. */
+  /** Feeds one event and returns the machine's requests because of it. */
   readonly handle: (event: LoggedEvent) => readonly Output[]
   /** Returns a person's name for the present state, e.g. `collecting`. */
   readonly state: () => string

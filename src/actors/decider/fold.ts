@@ -13,7 +13,9 @@ import {
 import type { Output } from './decider.ts'
 import type { Job, JobKind, JobOf, Jobs } from './jobs.ts'
 
-/** An action that enters events of one type, or of several that mean the same to it, by changing the context in place. */
+/**
+ * Returns an action that enters events of one type, or of several equivalent types, by changing the context in place.
+ */
 export function fold<Context extends MachineContext, Type extends EventType>(
   types: Type | readonly Type[],
   enter: (context: Context, data: EventData<Type>, event: LoggedEvent<Type>) => void,
@@ -24,7 +26,7 @@ export function fold<Context extends MachineContext, Type extends EventType>(
   })
 }
 
-/** An action that asks for something because of an event; it may change the context as well. */
+/** Returns an action that asks for something because of an event. It may change the context as well. */
 export function ask<Context extends MachineContext, Type extends EventType>(
   types: Type | readonly Type[],
   outputsOf: (context: Context, data: EventData<Type>) => readonly Output[],
@@ -50,7 +52,7 @@ export function decide<Context extends MachineContext>(
   )
 }
 
-/** A guard that looks at an event before it is entered; after events of other types it does not hold. */
+/** Returns a guard that looks at an event before it is entered. The guard is false after events of other types. */
 export function when<Context extends MachineContext, Type extends EventType>(
   types: Type | readonly Type[],
   holds: (context: Context, data: EventData<Type>) => boolean,

@@ -17,7 +17,7 @@ export interface Jobs {
 
 export type JobKind = keyof Jobs
 
-/** The kinds by name, for whoever reads a job from bytes. */
+/** Kinds by name, for readers of jobs from bytes. */
 export const JOB_KINDS = [
   'load-tasks',
   'cold-start',
@@ -54,7 +54,7 @@ export type LoadTasks = {
     readonly split: string
     /** The environment's name of it. */
     readonly source: string
-    /** Most tasks; null for all. */
+    /** Highest number of tasks. Null for all. */
     readonly limit: number | null
   }[]
   /** Seed for generating or choosing tasks. */
@@ -103,7 +103,9 @@ export type RewriteTask = {
   readonly parent: string
   readonly direction: Direction
   readonly parentAccuracy: Tally
-  /** The commonest complaints about its failed rollouts, one a line, e.g. `3x opened the wrong drawer`; may be empty. */
+  /**
+   * The commonest complaints about its failed rollouts, one a line, e.g. `3x opened the wrong drawer`. It may be empty.
+   */
   readonly critique: string
   /** All tasks that this slot ever held or was proposed. */
   readonly taken: readonly string[]

@@ -22,7 +22,7 @@ export function allTasksThere(taskCounts: TaskCounts, config: Config): boolean {
   })
 }
 
-/** Whether the policy is measured after an iteration; iteration 0 is its cold start. */
+/** Returns true if the policy is measured after an iteration. Iteration 0 is its cold start. */
 export function evaluationDue(iteration: number, { run, evaluation }: Config): boolean {
   if (evaluation.splits.length === 0) return false
   return iteration % run.evaluateEvery === 0 || iteration === run.iterations

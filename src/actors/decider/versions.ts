@@ -7,7 +7,7 @@ import type { LearnableGroup } from './jobs.ts'
 
 /** Context of the decider of a role with a model. */
 export type Versioned = {
-  /** Newest version; -1 before the cold start. */
+  /** Newest version. It is -1 before the cold start. */
   version: number
   /** Iterations that are not trained on yet. */
   readonly books: Books

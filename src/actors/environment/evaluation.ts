@@ -1,4 +1,4 @@
-/** Measuring a policy version: which rollouts, and what they amount to. */
+/** Measures a policy version: the rollouts to play, and the figures that they give. */
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { seedOf } from '../../random.ts'

@@ -1,4 +1,7 @@
-/** The environment's decider: which tasks an iteration plays, who takes a slot, and when a policy version is measured. */
+/**
+ * The environment's decider. It decides which tasks an iteration plays, which task takes a slot, and when a policy
+ * version is measured.
+ */
 import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
 import type { EventData, LoggedEvent } from '../../events/catalogue.ts'

@@ -46,7 +46,7 @@ export function environmentWorker(config: Config, opened: OpenSetting, log: LogC
     } catch (error) {
       const isOfTask = error instanceof RlError && error.code === 'rollout.env'
       if (!isOfTask && !isSettingFault(error)) throw error
-      // Ours fail in ways that an iteration's figures tell; of a user's code people hear at once.
+      // An iteration's figures show faults of our settings. People hear at once of faults of a user's code.
       if (setting.digest !== undefined && error.cause !== undefined) await faultTeller(context)(error)
       return [{ type: 'RolloutFailed', data: rolloutFailure(request, 'env', explain(error), 1) }]
     } finally {

@@ -27,7 +27,7 @@ export function openElsewhere(
     ...{ bus, queue, clock },
     onTrouble: (trouble) =>
       void log.append([queueStall('executing', queue.name, trouble)]).catch(() => {
-        // Whoever asked is told at its deadline.
+        // The asker is told at its deadline.
       }),
   })
   const unsubscribe = bus.subscribe(inbox, ({ body }) => {

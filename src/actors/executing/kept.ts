@@ -1,4 +1,7 @@
-/** Results that the executors of a run share, by the digest of all that they depend on. A cache: what is missing is worked out again. */
+/**
+ * Results that the executors of a run share, by the digest of everything that they depend on. This is a cache: missing
+ * results are computed again.
+ */
 import type { Kept } from '../../environments/setting.ts'
 import type { Bus } from '../../events/bus.ts'
 import type { KeyedStore } from '../../events/keyed-store.ts'

@@ -54,7 +54,7 @@ export function answeringWork(
       return DONE
     }
     const { id, reply, until, deadlineMs } = request
-    if (Date.now() > until + CLOCKS_MS) return DONE // whoever asked has given up
+    if (Date.now() > until + CLOCKS_MS) return DONE // the asker has given up
     const answer = async (message: Uint8Array) => {
       bus.publish(reply, message)
       await bus.flush()
@@ -68,7 +68,7 @@ export function answeringWork(
     } catch (error) {
       if (stopping.aborted) return { done: false, againMs: 1 }
       const busy = lateEnd(work, deadlineMs, stopping)
-      // A fault of this host, perhaps: another one tries. What a program does is a result, and no error.
+      // This may be a fault of this host, so another one tries. The effect of a program is a result, not an error.
       if (attempt < attempts) return { done: false, againMs: Math.min(5_000, 100 * 2 ** attempt), busy }
       return { ...(await answer(packAnswer({ id, error: explain(error).slice(0, 2000) }))), busy }
     }

@@ -18,25 +18,28 @@ export type ActRequest = {
   readonly frames?: readonly ImageRef[]
   /** Actions that are allowed now. Empty if the environment takes free text (a program). */
   readonly admissible: readonly string[]
-  /** Tokens of this episode that the asker has already: the reply holds only what comes after them. */
+  /** Number of tokens of this episode that the asker has already. The reply holds only later tokens. */
   readonly packedTokens: number
   readonly policyVersion: number
   readonly seed: Seed
   readonly evaluation: boolean
 }
 
-/** One step's tokens and the action that they mean. Columns as in TrajectoryCompleted (little-endian). */
+/** Tokens of one step and the action that they mean. Columns are as in TrajectoryCompleted (little-endian). */
 export type ActReply = {
   readonly action: string
   /** Why the answer could not be read and a default was taken, else null. */
   readonly invalid: string | null
   /** False if the context is full: the episode ends here without an action. */
   readonly fits: boolean
-  /** A fault of the infrastructure instead of an answer: the rollout fails and is tried again, whatever else stands here. */
+  /**
+   * A fault of the infrastructure instead of an answer. The rollout fails and is tried again, whatever the other fields
+   * hold.
+   */
   readonly fault?: string
-  /** The fault is one of the setting's own code: the task fails, and is not tried again. */
+  /** Set if the setting's own code caused the fault: the task fails, and is not tried again. */
   readonly ofSetting?: true
-  /** Whether this step's tokens go on in the episode's one packed sequence; if not they are a segment of their own. */
+  /** True if this step's tokens continue the episode's one packed sequence. Else they are a segment of their own. */
   readonly continues: boolean
   /**
    * New prompt tokens followed by the generated ones. Each token has its mask, log-prob and allowed tokens. Null if

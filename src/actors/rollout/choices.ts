@@ -15,7 +15,10 @@ export type ChoicePath = {
   readonly allowed: readonly (readonly number[])[]
 }
 
-/** The choices met along one of them: at each of its tokens, what the sequences with the same beginning allow. */
+/**
+ * Returns the choices along one sequence: at each of its tokens, the tokens that sequences with the same beginning
+ * allow.
+ */
 export function choicePath(chosen: ArrayLike<number>, choices: readonly ArrayLike<number>[]): ChoicePath {
   const mask = new Uint8Array(chosen.length)
   const allowed: number[][] = []

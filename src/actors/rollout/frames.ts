@@ -13,7 +13,7 @@ export function looksOn({ environment, policy, rewardModel }: Config): boolean {
   return environment.frames || policy.frames > 0 || (rewardModel.frames && rewardModel.mode !== 'off')
 }
 
-/** Keeps a picture of what an episode shows as a blob of the run. Error: `setting.lacks`. */
+/** Keeps a picture of an episode as a blob of the run. Errors: `setting.lacks`. */
 export function pictureTaker(
   { setting, environment }: OpenSetting,
   putBlob: LogClient['putBlob'],

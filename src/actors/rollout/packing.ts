@@ -1,6 +1,6 @@
 /**
- * An episode as one token sequence that grows: `intro > command END observation > command END observation >`. The policy
- * continues it after each `>`; the prefix of every step is the whole of the step before, so it is computed once.
+ * Packs an episode into one token sequence that grows: `intro > command END observation > command END observation >`.
+ * The policy continues it after each `>`. The prefix of every step is the whole previous step, so it is computed once.
  */
 import type { CompactView, OpenSetting } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'

@@ -1,6 +1,6 @@
 /**
- * Plays many episodes at once: every tick gathers those that wait for an action, asks the policy once, and steps them.
- * Episodes join and leave at any tick; what an episode becomes depends on its own seed alone.
+ * Plays many episodes at once. Every tick gathers the episodes that wait for an action, asks the policy once, and steps
+ * them. Episodes join and leave at any tick. The course of an episode depends on its own seed alone.
  */
 import { within } from '../../clock.ts'
 import type { Environment, Episode, Task } from '../../environments/port.ts'
@@ -36,7 +36,7 @@ export type Player = {
   readonly stop: () => void
 }
 
-/** An episode that is not over, with what was seen [actions + 1] and done in it. */
+/** An open episode, with its observations [actions + 1] and its actions. */
 export type OpenEpisode = {
   readonly episode: Episode
   readonly observations: readonly string[]
@@ -190,19 +190,22 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
     }
   }
 
-  /** The model's context is full. Not every setting knows an outcome before the end: then there is none, and nothing is guessed. */
+  /**
+   * Ends an episode because the model's context is full. Not every setting knows an outcome before the end. Then there
+   * is no outcome, and nothing is guessed.
+   */
   function cutShort(one: Live): void {
     try {
       one.finish(played(one, 'context'))
     } catch (cause) {
       const what = `the model's context was full before task '${one.task.id}' was over, which has no outcome then`
-      // Not told as a fault: an outcome need not be known before the end.
+      // This is not told as a fault: an outcome need not be known before the end.
       const { message, code } = fault('env', '', cause)
       one.fail(new RlError(`${what}: ${message}`, { code }))
     }
   }
 
-  /** A step that takes time is waited for out of the tick, so that it holds up no other episode; then the episode joins again. */
+  /** Waits for a slow step outside the tick, so that it holds up no other episode. Then the episode joins again. */
   async function apart(one: Live, step: Episode | Promise<Episode>): Promise<Episode> {
     live.delete(one)
     const next = await within(
@@ -304,7 +307,10 @@ function trajectory(one: Live, ended: Trajectory['ended']): Trajectory {
   }
 }
 
-/** An environment that knows its fault for one of the infrastructure says so by its code. What a user's code did is one of the task, and names it. */
+/**
+ * Returns the error of a fault. An environment names a fault of the infrastructure by its code. A fault of a user's
+ * code belongs to the task, and names it.
+ */
 function fault(blamed: 'env' | 'infra', message: string, error: unknown): RlError {
   const ofUser = isSettingFault(error)
   const cause = error instanceof RlError && error.code === 'rollout.infra' ? 'infra' : ofUser ? 'env' : blamed

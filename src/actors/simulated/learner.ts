@@ -16,7 +16,7 @@ import { slotName } from '../decider/names.ts'
 type Trajectory = EventData<'TrajectoryCompleted'>
 type Update = EventData<'PolicyUpdated'>
 
-/** Skill at which half of the tasks of difficulty 0 succeed is 0; a cold-started policy begins below it. */
+/** Skill of a cold-started policy. At skill 0, half of the tasks of difficulty 0 succeed. */
 const FIRST_SKILL = -0.4
 const EMPTY = new Uint8Array()
 
@@ -53,7 +53,10 @@ export type SimulatedModels = {
   readonly accuracy: number
 }
 
-/** Figures by version, gathered from PolicyUpdated and RewardModelUpdated; a version without new ones has those before it. */
+/**
+ * Figures by version, gathered from PolicyUpdated and RewardModelUpdated. A version without new figures has those
+ * before it.
+ */
 export type SimulatedVersions = {
   readonly apply: (event: NewEvent) => void
   /** Whether both versions are known. */
@@ -218,7 +221,7 @@ function spread({ accuracy }: LearnableGroup): number {
   return p * (1 - p)
 }
 
-/** A harder or easier task: its difficulty moves by 0.4 to 1.2. */
+/** Proposes a harder or easier task: its difficulty moves by 0.4 to 1.2. */
 export function simulatedRewrite(job: RewriteTask, parent: Task): EventData<'TaskProposed'> {
   const { iteration, slot, direction, parentAccuracy, critique } = job
   const step = 0.4 + 0.8 * rng(job.seed).uniform()

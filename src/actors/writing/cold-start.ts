@@ -28,7 +28,7 @@ import { copyingLesson, valueTokens } from './copying-lesson.ts'
 import { answerSample, type TextCodec, textCodec, textPrompt } from './packing.ts'
 
 export type WrittenColdStart = {
-  /** Share of what is imitated that is wrong. */
+  /** Share of wrong texts among those that are imitated. */
   readonly noise: number
   readonly updates: number
   readonly batch: number
@@ -41,7 +41,7 @@ export type WrittenColdStart = {
 export type WrittenResources<L = Lessons | TestLessons> = {
   readonly opened: OpenSetting
   readonly lessons: L
-  /** One demonstration of each. */
+  /** Tasks of which one demonstration each is made. */
   readonly tasks: readonly Task[]
   /** Folder in which finished models are kept. */
   readonly cache: string
@@ -63,9 +63,9 @@ export type WrittenStart = {
 
 /** Raised when the same options would give another model. */
 const VERSION = 6
-/** Words of questions, texts and tests that are one token each; rarer ones are spelled. */
+/** Number of words of questions, texts and tests that are one token each. Rarer words are spelled. */
 const WORDS = 500
-/** Updates of copying for one of imitation, and their learning rate for one of its. */
+/** Number of copying updates for each update of imitation, and the factor of their learning rate. */
 const COPYING = { updates: 2, learningRate: 2 } as const
 
 /** The tokenizer of a small model of texts. */
@@ -184,7 +184,7 @@ async function cachedModel(
   return { folder, cached, loss: figures.loss ?? 0, failed: figures.failed ?? 0 }
 }
 
-/** A task whose demonstration fails is left out and told. */
+/** Demonstrates tasks. A task whose demonstration fails is left out and told. */
 async function demonstrated(
   task: Task,
   faults: DemonstrationFaults,
@@ -199,7 +199,7 @@ async function demonstrated(
   }
 }
 
-/** Supervised training on the samples that the context holds; resolves to the loss at its end. */
+/** Trains on the samples that fit the context. Resolves to the loss at the end. */
 function learn(
   model: LocalModelFace,
   what: string,

@@ -46,7 +46,7 @@ export async function openEndpointTestWriter(
       answers = asked.generation
     } catch (error) {
       if (!isTooLong(error)) throw error
-      // Nothing of the task can be left out. Nothing was written: no test, and no vote, now or at any other attempt.
+      // No part of the task can be left out. So nothing was written: no test, and no vote, now or at any other attempt.
       for (const _ of seeds) invalid.add(`invalid: ${TOO_LONG}`)
       return seeds.map(() => NOTHING_WRITTEN)
     }

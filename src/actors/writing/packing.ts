@@ -21,7 +21,11 @@ export function textCodec(model: Pick<TrainableModel, 'encode' | 'decode'>): Tex
   }
 }
 
-/** Everything before the answer. `what`: which kind of answer is wanted; a word of the vocabulary. */
+/**
+ * Returns everything before the answer.
+ *
+ * @param what kind of answer, as a word of the vocabulary
+ */
 export function textPrompt(
   { encode, begin }: TextCodec,
   what: 'program' | 'test',
@@ -30,7 +34,7 @@ export function textPrompt(
   return [...encode(question), ...encode(what), begin]
 }
 
-/** An answer to learn from: imitated, or with an advantage. */
+/** Returns an answer to learn from: imitated, or with an advantage. */
 export function answerSample(
   id: string,
   prompt: readonly number[],

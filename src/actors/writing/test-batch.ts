@@ -90,7 +90,7 @@ function noveltyOf(written: readonly Written[]): (boolean | undefined)[] {
   return novel
 }
 
-/** A task's programs that were judged, and their votes. A test that cannot be read has no vote on any of them. */
+/** Returns a task's judged programs and their votes. An unreadable test has no vote on any program. */
 function testedTask(
   rollouts: readonly string[],
   success: ReadonlyMap<string, boolean>,

@@ -1,4 +1,4 @@
-/** Acting by texts: what a model answers is the action, whole. */
+/** Acting by texts: the model's whole answer is the action. */
 import type { Texts } from '../../environments/setting.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import { episodeText, type PromptFile } from '../learner/prompts.ts'

@@ -33,7 +33,10 @@ export function toolActing(
 /** Number of episodes whose tokens are remembered. A forgotten episode begins a new segment. */
 const REMEMBERED = 4_096
 
-/** A chat that grows has prompts that begin with all that was read and said before: such a step goes on in the open segment. */
+/**
+ * Keeps the open segments of growing chats. The prompt of such a chat begins with everything read and said before. So
+ * the step continues the open segment.
+ */
 function growingSegments() {
   /** Tokens of each rollout's open segment. */
   const open = new Map<string, Int32Array>()
@@ -62,7 +65,7 @@ function actionOf({ text, toolCalls = [] }: Generation): string {
   return [...(text === '' ? [] : [text]), ...calls].join('\n')
 }
 
-/** Arguments that are no JSON stay a text: the environment says what is wrong with them. */
+/** Parses arguments. Arguments that are not JSON stay a text, and the environment says what is wrong with them. */
 function valuesOf(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -71,7 +74,7 @@ function valuesOf(text: string): unknown {
   }
 }
 
-/** The latest steps: what the model said and called, and what came back. */
+/** Returns the latest steps: the model's texts and calls, and their results. */
 function turns({ actions, observations }: ActRequest, shown: number): ChatMessage[] {
   const first = actions.length - Math.min(shown, actions.length)
   const leftOut: ChatMessage[] =
