@@ -1,8 +1,8 @@
-/** What the messages of a chat hold. */
+/** Images and texts in the messages of a chat. */
 import { RlError } from '../errors.ts'
 import type { ChatMessage, ImageRef } from './port.ts'
 
-/** The images of a chat, in order. */
+/** Returns the images of a chat, in order. */
 export function imagesOf(messages: readonly ChatMessage[]): readonly ImageRef[] {
   return messages.flatMap(({ content }) =>
     typeof content === 'string' ? [] : content.flatMap((part) => (part.type === 'image' ? [part.image] : [])),
@@ -10,8 +10,8 @@ export function imagesOf(messages: readonly ChatMessage[]): readonly ImageRef[] 
 }
 
 /**
- * What a message says, for a model that reads text alone.
- * @throws RlError `model.unsupported` where an image stands in it
+ * Returns the text of a message, for a model that reads text alone.
+ * @throws RlError `model.unsupported` if the message holds an image
  */
 export function textOf({ role, content }: ChatMessage): string {
   if (typeof content === 'string') return content

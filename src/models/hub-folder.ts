@@ -1,4 +1,4 @@
-/** Models that are named as on a hub (`OWNER/NAME`), and the folders of the cache that they are fetched into. */
+/** Models with a name on a hub (`OWNER/NAME`), and the cache folders that they are downloaded into. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -17,22 +17,25 @@ import {
   TOOL_TEMPLATE,
 } from './hub.ts'
 
-/** A model that is named as on a hub. */
+/** The local copy of a model with a name on a hub. */
 export type HubCopy = {
   readonly folder: string
-  /** What is to be fetched; null where all of it is here. */
+  /** Model to download. Null if all of it is here. */
   readonly missing: HubModel | null
-  /** Null where a person laid it there. */
+  /** Size and licence as the hub told them. Null if a person put the files there. */
   readonly told: Pick<HubModel, 'bytes' | 'licence'> | null
 }
 
-/** What lies in a folder: written before the first file comes, and again when all are there with the right digests. */
+/**
+ * Record of a folder's content. It is written before the first file comes, and again when all files have the right
+ * digests.
+ */
 const RECORD = '.fetched.json'
 
 const recordSchema = z.object({
   name: z.string().transform(printable).default('OWNER/NAME'),
   revision: z.string().transform(printable).default('main'),
-  /** What was fetched into the folder, until it is whole of older revisions too. */
+  /** Files that were downloaded into the folder. Until it is complete, files of older revisions are listed too. */
   files: z
     .array(z.string().refine((path) => path === TOOL_TEMPLATE || /^[\w-][\w.-]*$/.test(path)))
     .default([]),
@@ -43,14 +46,14 @@ const recordSchema = z.object({
 })
 
 /**
- * HF_ENDPOINT names another hub or a mirror, HF_TOKEN a token for gated models.
- * @throws RlError `model.hub` that names the variable, and never what a secret is
+ * Reads HF_ENDPOINT, the address of another hub or a mirror, and HF_TOKEN, a token for gated models.
+ * @throws RlError `model.hub`, which names the variable and never shows a secret
  */
 export function hubOptions(env: NodeJS.ProcessEnv = process.env): HubOptions {
   const endpoint = env.HF_ENDPOINT?.trim() || 'https://huggingface.co'
   const token = env.HF_TOKEN?.trim() || null
   const refuse = (what: string, hint: string) => new RlError(what, { code: 'model.hub', hint })
-  // A password may hold a slash, and stand behind no scheme.
+  // A password may hold a slash. The address may have no scheme.
   if (endpoint.includes('@'))
     throw refuse('HF_ENDPOINT holds a user or a password', 'name the host alone; a token stands in HF_TOKEN')
   const url = URL.parse(endpoint)
@@ -67,7 +70,10 @@ export function hubFolder(name: string): string {
   return cachePlace('models', name)
 }
 
-/** Where a model lies that a config or a command names: a path as it is, a name on a hub in the folder that it is fetched into. */
+/**
+ * Returns the folder of a model that a config or command names. A path stays as it is. A name on a hub maps to its
+ * cache folder.
+ */
 export function modelPlace(name: string): string {
   const isNamed = isHubName(name)
   const folder = isNamed ? hubFolder(name) : resolve(name)
@@ -87,7 +93,7 @@ export function modelPlace(name: string): string {
   })
 }
 
-/** What was fetched into a folder; null where a person laid it there. */
+/** Returns the revision in a folder. Returns null if a person put the files there. */
 export function fetchedRevision(folder: string): Pick<HubModel, 'revision' | 'commit'> | null {
   return readRecord(folder)
 }
@@ -97,14 +103,14 @@ function whereLaid(folder: string): string {
 }
 
 /**
- * Asks the hub, unless the model is here.
+ * Describes the local copy. Asks the hub unless the model is here.
  * @throws RlError `model.hub`
  */
 export async function describeCopy(name: string, options: HubOptions): Promise<HubCopy> {
   const folder = hubFolder(name)
   const record = readRecord(folder)
   if (record ? record.isWhole : wasLaidThere(folder)) return { folder, missing: null, told: record }
-  // What broke off goes on with the revision that it is of.
+  // A broken download resumes with the revision that it began with.
   const model = await describeHubModel(name, { revision: record?.revision, ...options }).catch((cause) => {
     if (record === null || !(cause instanceof RlError)) throw cause
     const hint = `${cause.hint}; a fetch of it broke off: ${whereLaid(folder)}`
@@ -114,8 +120,8 @@ export async function describeCopy(name: string, options: HubOptions): Promise<H
 }
 
 /**
- * Brings the model into its folder.
- * @throws RlError `model.hub`; what has come by then is kept and used by the next call
+ * Downloads the model into its folder.
+ * @throws RlError `model.hub`. Received bytes are kept, and the next call uses them.
  */
 export async function fetchCopy(
   model: HubModel,
@@ -127,7 +133,7 @@ export async function fetchCopy(
   const paths = model.files.map(({ path }) => path)
   const record = async (isWhole: boolean, files: readonly string[]) => {
     const file = join(folder, RECORD)
-    // A disk that is full leaves the last one as it is.
+    // If the disk is full, the last record stays.
     await writeFile(
       `${file}.new`,
       `${JSON.stringify({ name, revision, commit, bytes, licence, files, isWhole })}\n`,
@@ -138,17 +144,17 @@ export async function fetchCopy(
   const before = readRecord(folder)
   await record(false, [...new Set([...(before?.files ?? []), ...paths])])
   await fetchHubModel(model, folder, options, onProgress)
-  // What another revision had and this one has not would be read beside it.
+  // Files of another revision that this one lacks would be read too.
   const areRead = [TOOL_TEMPLATE, ...(await readdir(folder)).filter(isModelFile)]
   const had = before ? [...before.files, ...areRead] : []
   for (const file of had) if (!paths.includes(file)) await rm(join(folder, file), { force: true })
   await record(true, paths)
 }
 
-/** A file that comes at once needs no progress. */
+/** Smaller files come at once and need no progress. */
 const LEAST_TOLD_BYTES = 100_000
 
-/** A line for each tenth of a file. */
+/** Returns a listener that says a line for each tenth of a file. */
 export function progressLines(say: (line: string) => void): (progress: Progress) => void {
   let told = ''
   return ({ file, bytes, of }) => {
@@ -177,7 +183,7 @@ function readRecord(folder: string): z.infer<typeof recordSchema> | null {
   }
 }
 
-/** By a person, where there is no network. */
+/** Returns whether a person put the files there, e.g. without a network. */
 function wasLaidThere(folder: string): boolean {
   return existsSync(folder) && readdirSync(folder).some((name) => /^[^.].*\.(?:safetensors|gguf)$/.test(name))
 }

@@ -1,7 +1,9 @@
 /**
- * Fetching model folders from a hub with Hugging Face's routes: `/api/models/NAME/revision/REV?blobs=true` lists the files with
- * sizes and digests, `/NAME/resolve/REV/FILE` gives them. What is broken off goes on where it ended; nothing counts as
- * fetched before its digest is right.
+ * Downloads model folders from a hub with Hugging Face's routes.
+ * - `/api/models/NAME/revision/REV?blobs=true` lists the files with sizes and digests.
+ * - `/NAME/resolve/REV/FILE` returns a file.
+ *
+ * A broken download resumes at its last byte. A file counts as fetched only if its digest is right.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
@@ -15,32 +17,32 @@ import { isAbandoned, parseProcess, processText, THIS_PROCESS } from '../platfor
 import { withoutCredentials, withoutSecrets } from '../secrets.ts'
 
 export type HubOptions = {
-  /** e.g. `https://huggingface.co`. */
+  /** Address of the hub, e.g. `https://huggingface.co`. */
   readonly endpoint: string
-  /** For gated models; null for none. It is sent to the endpoint alone, not to where it redirects. */
+  /** Token for gated models, or null. It is sent to the endpoint alone, never to the target of a redirect. */
   readonly token: string | null
   readonly revision?: string
-  /** Of one request until its first byte, and between any two parts after it. */
+  /** Limit in ms before the first byte of a request, and between later parts. */
   readonly silenceMs?: number
-  /** Ends a request; what has come by then is kept. */
+  /** Ends a request. Received bytes are kept. */
   readonly signal?: AbortSignal
 }
 
 type HubFile = {
   readonly path: string
   readonly bytes: number
-  /** SHA-256 of large files; git's blob id (SHA-1) of the others. */
+  /** SHA-256 of a large file. Git's blob id (SHA-1) of any other file. */
   readonly digest: { readonly kind: 'sha256' | 'git'; readonly hex: string } | null
 }
 
 export type HubModel = {
   readonly name: string
-  /** As it was asked for. */
+  /** Revision as it was asked for. */
   readonly revision: string
-  /** The commit that the revision stands for: all files are of it. */
+  /** Commit of the revision. All files belong to it. */
   readonly commit: string
   readonly licence: string | null
-  /** The files that a model here is read from. */
+  /** Files that this project reads a model from. */
   readonly files: readonly HubFile[]
   readonly bytes: number
 }
@@ -49,7 +51,7 @@ export type Progress = { readonly file: string; readonly bytes: number; readonly
 
 const NAME = /^[\w-][\w.-]*\/[\w-][\w.-]*$/
 
-/** Whether a text is a name on a hub (`OWNER/NAME`) and no path that exists here. */
+/** Returns whether a text is a name on a hub (`OWNER/NAME`) and not an existing path. */
 export function isHubName(text: string): boolean {
   return NAME.test(text) && !existsSync(text)
 }
@@ -72,7 +74,10 @@ const listingSchema = z.looseObject({
   ),
 })
 
-/** @throws RlError `model.hub` where the hub cannot be reached, knows no such model, or it has nothing that can be read here */
+/**
+ * Asks the hub for the files of a model.
+ * @throws RlError `model.hub` if the hub cannot be reached, does not know the model, or has no readable files of it
+ */
 export async function describeHubModel(name: string, options: HubOptions): Promise<HubModel> {
   if (!NAME.test(name))
     throw new RlError(`'${name}' is no name on a hub`, { code: 'model.hub', hint: 'use OWNER/NAME' })
@@ -109,18 +114,18 @@ export async function describeHubModel(name: string, options: HubOptions): Promi
   }
 }
 
-/** What a hub says goes to a terminal. */
+/** Replaces all but printable ASCII by `?`, since a hub's text goes to a terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/[^ -~]/g, '?').slice(0, 200)
 }
 
-/** What went wrong, without the token and credentials: errors of fetch quote headers and addresses. */
+/** Returns the reason of an error without the token and credentials. Errors of fetch quote headers and addresses. */
 function told(cause: unknown, { token }: HubOptions): string {
   const text = reasonOf(cause)
   return withoutCredentials(token ? withoutSecrets(text, [token]) : text)
 }
 
-/** An error with what is behind it, at times known by its code alone: of several addresses none answered. */
+/** Returns the message of an error with its cause. If none of several addresses answered, the cause has only a code. */
 function reasonOf(cause: unknown): string {
   const behind = cause instanceof Error ? cause.cause : undefined
   const why = [cause, behind].map((one) => {
@@ -133,10 +138,10 @@ function reasonOf(cause: unknown): string {
   return inner === '' || outer.includes(inner) ? outer : `${outer} (${inner})`
 }
 
-/** More than the list of any model's files has. */
+/** No list of a model's files is longer. */
 const MOST_LISTING_BYTES = 32_000_000
 
-/** Undefined where it is no JSON. */
+/** Returns undefined if the answer is not JSON. */
 async function readListing(name: string, response: Response, options: HubOptions): Promise<unknown> {
   const read: Uint8Array[] = []
   let bytes = 0
@@ -160,13 +165,13 @@ async function readListing(name: string, response: Response, options: HubOptions
   }
 }
 
-/** Of the templates that transformers 5 writes by name the one that is used; the one file below the top that is fetched. */
+/** The template that transformers 5 stores by this name for tools. No other file below the top folder is fetched. */
 export const TOOL_TEMPLATE = 'additional_chat_templates/tool_use.jinja'
 const SMALL =
   /^(?:config|generation_config|tokenizer|tokenizer_config|special_tokens_map|adapter_config)\.json$|^chat_template\.jinja$|^LICENSE(?:\.\w+)?$|^README\.md$/
 const WEIGHTS = /^(?:adapter_)?model(?:-\d+-of-\d+)?\.safetensors(?:\.index\.json)?$/
 
-/** Whether a file at this path is one that a model here is read from. */
+/** Returns whether this project reads a model from a file at this path. */
 export function isModelFile(path: string): boolean {
   return isSmall(path) || WEIGHTS.test(path)
 }
@@ -175,7 +180,7 @@ function isSmall(path: string): boolean {
   return SMALL.test(path) || path === TOOL_TEMPLATE
 }
 
-/** Plain names at the top, and one fixed path below it: nothing can be written outside of the folder. */
+/** Picks plain names at the top, and one fixed path below it. So nothing is written outside the folder. */
 function neededFiles(all: readonly HubFile[]): HubFile[] {
   const weights = all.filter(({ path }) => WEIGHTS.test(path))
   const gguf = all.filter(({ path }) => /^[\w.-]+\.gguf$/.test(path))
@@ -185,8 +190,8 @@ function neededFiles(all: readonly HubFile[]): HubFile[] {
 }
 
 /**
- * Brings all files of the model into a folder.
- * @throws RlError `model.hub`; what has come by then is kept and used by the next call
+ * Downloads all files of the model into a folder.
+ * @throws RlError `model.hub`. Received bytes are kept, and the next call uses them.
  */
 export async function fetchHubModel(
   model: HubModel,
@@ -220,12 +225,12 @@ async function fetchFile(
     const response = await ask(name, `/${name}/resolve/${commit}/${path}`, options, {
       ...(have > 0 ? { range: `bytes=${have}-` } : {}),
     })
-    // A server that knows no ranges sends the whole again.
+    // A server without ranges sends the whole file again.
     if (response.status !== 206) have = 0
     const out = await open(part, have > 0 ? 'a' : 'w')
     try {
       for await (const bytes of parts(response, options)) {
-        // On a disk that is nearly full a part of it may be written.
+        // A nearly full disk may write only a part.
         for (let done = 0; done < bytes.byteLength; ) {
           const { bytesWritten } = await out.write(bytes, done)
           done += bytesWritten
@@ -262,12 +267,12 @@ function isDiskFull(cause: unknown): boolean {
   return cause instanceof Error && /^(?:ENOSPC|EDQUOT)$/.test((cause as NodeJS.ErrnoException).code ?? '')
 }
 
-/** A download fails if nothing comes for `SILENCE_MS`: what nobody has added to for so long is nobody's. */
+/** Age after which a part file has no owner. A live download fails if nothing comes for `SILENCE_MS`. */
 const PART_LEASE_MS = 600_000
 
 /**
- * The file in which this process collects what comes, so that two of them may fetch the same. What a process left behind that is
- * gone goes on here if it is of the same content, and is removed if it is of another.
+ * Returns this process's own part file, so two processes can fetch the same model. The part file of a dead process is
+ * resumed if its content is the same, else deleted.
  */
 async function ownPart(target: string, content: string): Promise<string> {
   const folder = dirname(target)
@@ -280,20 +285,20 @@ async function ownPart(target: string, content: string): Promise<string> {
     if (of === undefined || path === own) continue
     const isOwn = writer === processText(THIS_PROCESS)
     if (!isOwn && !isAbandoned(parseProcess(writer), await untouchedMs(path), PART_LEASE_MS)) continue
-    // Another process may have taken it meanwhile.
+    // Another process may have taken the file in the meantime.
     if (of !== content) await rm(path, { force: true })
     else if (!existsSync(own)) await rename(path, own).catch(() => {})
   }
   return own
 }
 
-/** 0 if it is gone. */
+/** Returns the time since the last write, in ms. Returns 0 if the file is gone. */
 async function untouchedMs(path: string): Promise<number> {
   const found = await stat(path).catch(() => null)
   return found === null ? 0 : Date.now() - found.mtimeMs
 }
 
-/** The parts of a body, none of which may take longer than the limit. */
+/** Yields the parts of a body. Fails if a part takes longer than the limit. */
 async function* parts(
   response: Response,
   { silenceMs = SILENCE_MS }: HubOptions,
@@ -317,7 +322,7 @@ async function* parts(
 
 const SILENCE_MS = 30_000
 
-/** A hub that is busy or ill is asked so often in all. */
+/** Number of tries at a hub that is busy or fails. */
 const TRIES = 3
 const LONGEST_WAIT_SECONDS = 20
 
@@ -355,7 +360,7 @@ async function ask(
   }
 }
 
-/** What Retry-After says: a number or a date; NaN where it says neither. */
+/** Returns the seconds in Retry-After, a number or a date. Returns NaN for anything else. */
 function secondsUntil(retryAfter: string): number {
   if (retryAfter === '') return Number.NaN
   const seconds = Number(retryAfter)
@@ -364,7 +369,7 @@ function secondsUntil(retryAfter: string): number {
 
 const MOST_REDIRECTS = 10
 
-/** Follows redirects by itself, so that an error can say which host failed. */
+/** Follows redirects itself, so that an error can name the host that failed. */
 async function askOnce(
   name: string,
   path: string,
@@ -412,7 +417,7 @@ function originOf(url: string): string | undefined {
   return URL.parse(url)?.origin
 }
 
-/** Of a redirect the host alone: what follows it may be a key. */
+/** Returns the host alone for a redirect. The rest of the address may hold a key. */
 function placeOf(url: string, endpoint: string): string {
   const hub = withoutCredentials(endpoint)
   return originOf(url) === originOf(endpoint) ? hub : `${hub} redirects to ${URL.parse(url)?.host}, which`

@@ -1,10 +1,13 @@
-/** Maps by names of strangers: zod's own leave out the key `__proto__`. */
+/** Maps by names from outside. The maps of zod drop the key `__proto__`. */
 import { z } from 'zod'
 
 const PROTO = '__proto__'
 type Names = Readonly<Record<string, unknown>>
 
-/** As `z.record(z.string(), values)`, and no name is lost. Checks of a clone (`describe`, `refine`) would lose it: they belong around it. */
+/**
+ * Works like `z.record(z.string(), values)`, but keeps every name. A clone by `describe` or `refine` would lose
+ * `__proto__`, so wrap those around the map.
+ */
 export function byName<Values extends z.ZodType>(values: Values): z.ZodRecord<z.ZodString, Values> {
   const schema = z.record(z.string(), values)
   const { parse } = schema._zod
@@ -15,7 +18,7 @@ export function byName<Values extends z.ZodType>(values: Values): z.ZodRecord<z.
     const own = values._zod.run({ value: given[PROTO], issues: [] }, context)
     if (own instanceof Promise) throw new TypeError('values that are read later are not read by their names')
     read.issues.push(...own.issues.map((issue) => ({ ...issue, path: [PROTO, ...(issue.path ?? [])] })))
-    // In the order in which they were given.
+    // Keep the order of the given names.
     const others: object = read.value
     read.value = Object.fromEntries(
       Object.keys(given).map((name) => [name, name === PROTO ? own.value : (others as Names)[name]]),

@@ -1,4 +1,4 @@
-/** The model port over any OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, `rl serve`, a hosted one. */
+/** The model port over any OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, `rl serve`, or a hosted service. */
 import OpenAI from 'openai'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
@@ -17,29 +17,29 @@ import type { GenerateRequest, Generation, LanguageModel } from './port.ts'
 import type { ModelOptions, PromptedModel } from './provider.ts'
 import { whyUntrainable } from './trained-answer.ts'
 
-/** What an endpoint was used for since it was opened. */
+/** Use of an endpoint since it was opened. */
 export type EndpointUse = {
   readonly requests: number
-  /** Calls that were made again after a passing fault. */
+  /** Number of calls that were repeated after a passing fault. */
   readonly retries: number
   readonly promptTokens: number
   readonly cachedTokens: number
   readonly completionTokens: number
-  /** Images that were sent, each time that they were. */
+  /** Number of sent images. An image counts each time that it is sent. */
   readonly images: number
-  /** Answers without token ids or log-probs, or of another model: nothing can be learned from them. */
+  /** Number of answers without token ids or log-probs, or from another model. Nothing can be learned from them. */
   readonly untrainable: number
-  /** Prompts that were known not to fit. */
+  /** Number of prompts that were not sent because they cannot fit. */
   readonly unsent: number
-  /** Null where no price is known. */
+  /** Cost so far, in the currency of the prices. Null if no price is known. */
   readonly cost: number | null
-  /** Every fault, also those that a retry made good. */
+  /** Every fault by kind, also if a retry succeeded. */
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>
 }
 
 export type EndpointModel = LanguageModel & PromptedModel & { readonly use: () => EndpointUse }
 
-/** A call that gave no answer, and the body that it sent. */
+/** A call without an answer, and the body that it sent. */
 type Failed = {
   readonly fault: Fault
   readonly error: unknown
@@ -47,10 +47,20 @@ type Failed = {
 }
 
 /**
- * Opens an endpoint; nothing is sent yet. `generate` tries again after passing faults (408, 409, 429, 5xx, lost connections,
- * broken answers) as long as the budget lasts, and not before the server's Retry-After.
- * @throws RlError `config.missing-key` without a key for the default endpoint; `config.key` for one that no header can hold; `model.endpoint` for an address with a password. Of `generate`: `model.aborted`; `model.deadline` where
- * the budget ran out; `model.unreachable` where another server has the model; `model.context` where the prompt is too long; `model.not-found` for a name that the server does not know; `model.endpoint` for what else no retry helps.
+ * Opens an endpoint. Sends nothing yet.
+ * `generate` tries again after passing faults: 408, 409, 429, 5xx, lost connections and broken answers. It does so
+ * within the budget, and not before the server's Retry-After.
+ * @throws RlError when it opens:
+ * - `config.missing-key`: the default endpoint has no key.
+ * - `config.key`: no header can hold the key.
+ * - `model.endpoint`: the address holds a user or a password.
+ * @throws RlError from `generate`:
+ * - `model.aborted`: the caller's signal fired.
+ * - `model.deadline`: the budget ran out.
+ * - `model.unreachable`: the server is lost, and another server has the model.
+ * - `model.context`: the prompt is too long.
+ * - `model.not-found`: the server does not know the name.
+ * - `model.endpoint`: no retry helps.
  */
 export function openEndpoint(options: ModelOptions): EndpointModel {
   const { model, baseUrl, apiKeyEnv, callMs, budgetMs, report = () => {} } = options
@@ -134,7 +144,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     }
   }
 
-  /** What vLLM, SGLang and `rl serve` say of the model's context in their list of models. */
+  /** Asks the server's list of models for the context. vLLM, SGLang and `rl serve` tell it there. */
   async function windowOfServer(): Promise<number | null> {
     const answer = await client.get<unknown>('/models', { timeout: Math.min(callMs, LIST_MS) })
     const { data } = modelList.parse(answer)
@@ -169,7 +179,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
           if (budget.signal.aborted || error instanceof RlError) throw error
           failed = error as Failed
         }
-        // vLLM names fields where a prompt leaves them no room.
+        // vLLM names fields if a prompt leaves no room for them.
         if (failed.fault.kind !== 'context' && refusals.adapts(failed.error, failed.sent)) continue
         last = failed.fault
         faults[last.kind] = (faults[last.kind] ?? 0) + 1
@@ -220,7 +230,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     describe: () => ({
       name: model,
       provider: 'openai',
-      // The endpoint knows, and refuses what is too long.
+      // Unknown here. The endpoint refuses prompts that are too long.
       contextTokens: Number.POSITIVE_INFINITY,
       parameters: null,
       backend: null,
@@ -259,7 +269,10 @@ const LIST_MS = 5_000
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 8_000
 
-/** Doubles with each attempt, at half to full length by chance, and never less than the server asks for. */
+/**
+ * Returns the wait before the next attempt, in ms. It doubles with each attempt, between half and full length by
+ * chance. It is never below the server's own wait.
+ */
 function backoffMs(attempt: number, retryAfterMs: number | null): number {
   const doubled = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt)
   const jittered = doubled * (0.5 + Math.random() / 2)

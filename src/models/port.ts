@@ -1,7 +1,9 @@
-/** The one port through which the loop uses a language model, whether it runs in this process or behind HTTP. */
+/** The one port through which the loop uses a language model. The model runs in this process or behind HTTP. */
 import type { Seed } from '../random.ts'
 
-/** An image by the digest of its file: who asks a model says where the file is. Width and height in pixels. */
+/**
+ * An image, named by the digest of its file. The caller of the model knows the file. Width and height are in pixels.
+ */
 export type ImageRef = {
   readonly sha256: string
   readonly bytes: number
@@ -16,20 +18,20 @@ export type ContentPart =
 
 export type ChatMessage = {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
-  /** Parts where images stand among the text. */
+  /** Parts if the message holds images. */
   readonly content: string | readonly ContentPart[]
-  /** Of an assistant: the tools that it called. */
+  /** Tools that an assistant called. Other roles have none. */
   readonly toolCalls?: readonly {
     readonly id?: string
     readonly name: string
     readonly arguments: Readonly<Record<string, unknown>>
   }[]
-  /** Of a tool: the call that it answers, and its name. */
+  /** The call that a tool's message answers, and the name of the tool. */
   readonly toolCallId?: string
   readonly toolName?: string
 }
 
-/** A tool as a model is told of it. */
+/** A tool as it is described to a model. */
 export type ToolSpec = {
   readonly name: string
   readonly description: string
@@ -39,7 +41,7 @@ export type ToolSpec = {
 
 export type TextMessage = ChatMessage & { readonly content: string }
 
-/** What stands before the text to generate: token ids as they are, plain text, or a chat that the model's template renders. */
+/** Start of the text to generate: token ids, plain text, or a chat that the model's template renders. */
 export type Prompt =
   | { readonly tokens: readonly number[] | Int32Array }
   | { readonly text: string }
@@ -47,7 +49,7 @@ export type Prompt =
       readonly messages: readonly ChatMessage[]
       /** Further variables of the chat template, e.g. `enable_thinking` of Qwen3. */
       readonly template?: Readonly<Record<string, unknown>>
-      /** What the model may call. */
+      /** Tools that the model may call. */
       readonly tools?: readonly ToolSpec[]
     }
 
@@ -56,51 +58,71 @@ export type GenerateRequest = {
   readonly maxTokens: number
   /** 0 is greedy. */
   readonly temperature: number
-  /** Nucleus sampling: the smallest set of tokens with at least this share of probability; 1 keeps all. */
+  /** Nucleus sampling keeps the smallest set of tokens with at least this share of probability. 1 keeps all. */
   readonly topP?: number
-  /** Only so many of the likeliest tokens; 0 keeps all. */
+  /** Number of likeliest tokens to keep. 0 keeps all. */
   readonly topK?: number
-  /** Only tokens with at least this share of the likeliest one's probability (arXiv 2407.01082); 0 keeps all. */
+  /** Keeps tokens with at least this share of the likeliest token's probability (arXiv 2407.01082). 0 keeps all. */
   readonly minP?: number
-  /** Logits of tokens that stand in the prompt or the text so far are divided by it where positive, else multiplied; 1 is none. */
+  /**
+   * Penalty for tokens of the prompt and of the text so far. Positive logits are divided by it, others multiplied. 1
+   * changes nothing.
+   */
   readonly repetitionPenalty?: number
-  /** Log-probs are of temperature 1 (`model`) or of the temperature of the draw, before any cut. Local models only. */
+  /**
+   * Log-probs are of temperature 1 (`model`) or of the temperature of the draw (`sampling`), before any cut. Local
+   * models only.
+   */
   readonly logprobs?: 'model' | 'sampling'
-  /** Generation ends after (and keeps) one of these token ids; the model's own end tokens apply besides. */
+  /** Generation ends after one of these token ids and keeps it. The model's own end tokens apply as well. */
   readonly stopTokens?: readonly number[]
-  /** Generation ends before one of these texts, which is cut off. */
+  /** Generation ends before one of these texts. The text itself is cut off. */
   readonly stopTexts?: readonly string[]
-  /** Seed of this sequence alone: the result depends on no other sequence of the batch. */
+  /** Seed of this sequence alone. The result does not depend on other sequences of the batch. */
   readonly seed: Seed
-  /** Only these token sequences may be generated; log-probs are renormalised over the tokens that they allow. Local models only. */
+  /**
+   * The only token sequences that may be generated. Log-probs are renormalised over the allowed tokens. Local models
+   * only.
+   */
   readonly choices?: readonly (readonly number[])[]
-  /** Sequences with the same key share a growing prefix (an episode): the KV cache of the last call is reused as far as it matches. */
+  /**
+   * Sequences with the same key share a growing prefix, e.g. an episode. The KV cache of the last call is reused as far
+   * as it matches.
+   */
   readonly cacheKey?: string
 }
 
 /**
- * `stop`: an end token or text, or the end of a choice; `length`: maxTokens or the context was reached; `refused`: an endpoint gave
- * a refusal in place of an answer, or a filter cut it: there is no text, and nothing to learn from.
+ * Why a generation ended.
+ * - `stop`: an end token, an end text, or the end of a choice.
+ * - `length`: `maxTokens` or the end of the context.
+ * - `refused`: an endpoint refused to answer, or a filter cut the answer. There is no text and nothing to learn from.
  */
 export type FinishReason = 'stop' | 'length' | 'refused'
 
 export type Generation = {
   readonly text: string
   readonly finish: FinishReason
-  /** Sampled token ids with the end token where one was sampled; null where the endpoint does not tell. */
+  /** Sampled token ids, with the end token if one was sampled. Null if the endpoint does not tell them. */
   readonly tokens: Int32Array | null
   /**
-   * Log-prob of each sampled token, at temperature 1 unless asked otherwise, before any cut (renormalised over `choices` where
-   * given); null where unknown.
+   * Log-prob of each sampled token, before any cut. The temperature is 1 unless the request asks otherwise. With
+   * `choices`, log-probs are renormalised over the allowed tokens. Null if unknown.
    */
   readonly logprobs: Float32Array | null
-  /** Calls of tools that the endpoint told apart from the text; arguments as the model wrote them. */
+  /** Tool calls that the endpoint gave apart from the text. Arguments are as the model wrote them. */
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: string }[]
-  /** What the endpoint told apart from the text as reasoning, and how many of the first tokens are that: all of them where it cannot be seen. */
+  /**
+   * Reasoning that the endpoint gave apart from the text, and its number of tokens. They are the first tokens, or all
+   * if no end of the reasoning shows.
+   */
   readonly reasoning?: { readonly text: string; readonly tokens: number }
-  /** The name that an endpoint's answer bears if it is not that of the model that was asked, '' if it bears none; then nothing is learned from it. */
+  /**
+   * Name of the model in an endpoint's answer, if it differs from the requested name. '' if the answer has no name.
+   * Such an answer is not learned from.
+   */
   readonly otherModel?: string
-  /** Token ids of the rendered prompt; null where the endpoint does not tell. */
+  /** Token ids of the rendered prompt. Null if the endpoint does not tell them. */
   readonly promptTokens: Int32Array | null
   readonly usage: {
     readonly promptTokens: number
@@ -110,21 +132,24 @@ export type Generation = {
 }
 
 /**
- * One packed sequence to learn from: a whole trajectory, its sampled tokens marked, its shared prefix computed once.
- * All arrays have length T (tokens); position t describes tokens[t].
+ * One packed sequence to learn from: a whole trajectory with its sampled tokens marked. Its shared prefix is computed
+ * once. All arrays have length T (tokens). Position t describes tokens[t].
  */
 export type TrainingSample = {
   readonly id: string
   readonly tokens: Int32Array
-  /** 1 where tokens[t] was sampled and is trained, else 0. */
+  /** 1 if tokens[t] was sampled and is trained, else 0. */
   readonly mask: Uint8Array
-  /** Advantage of each sampled token; read where mask is 1. For supervised samples the token's weight (1). */
+  /** Advantage of each sampled token. Read only if mask is 1. For supervised samples it is the token's weight (1). */
   readonly advantages: Float32Array
-  /** Behaviour log-probs (from sampling); read where mask is 1. */
+  /** Behaviour log-probs, from sampling. Read only if mask is 1. */
   readonly logprobs: Float32Array
-  /** Log-probs of the KL reference; the behaviour log-probs where absent. */
+  /** Log-probs of the KL reference. Default: the behaviour log-probs. */
   readonly referenceLogprobs?: Float32Array
-  /** Tokens allowed at each position, for models that act under a trie: `tokens[offsets[t] .. offsets[t+1])`; an empty range allows all. */
+  /**
+   * Allowed tokens at each position, for models that act under a trie: `tokens[offsets[t] .. offsets[t+1])`. An empty
+   * range allows all.
+   */
   readonly allowed?: { readonly offsets: Int32Array; readonly tokens: Int32Array }
 }
 
@@ -132,56 +157,71 @@ export type LossOptions =
   | { readonly kind: 'supervised' }
   | {
       readonly kind: 'policy'
-      /** PPO clip below and above: ratio in [1 - clipLow, 1 + clipHigh]. */
+      /** PPO clip below and above: the ratio stays in [1 - clipLow, 1 + clipHigh]. */
       readonly clipLow: number
       readonly clipHigh: number
-      /** Lower bound of the objective for negative advantages, as a multiple of A (dual clip); null for none. */
+      /** Lower bound of the objective for negative advantages A, as a multiple of A (dual clip). Null sets no bound. */
       readonly dualClip: number | null
-      /** Weight of the k3 KL estimate to the reference. */
+      /** Weight of the k3 estimate of the KL divergence from the reference. */
       readonly klWeight: number
-      /** What bounds the step: PPO's clip where absent; `loss.ts` has the formulas. */
+      /** Bound of the step. Default: `clip`, PPO's clip. The formulas stand at `policyLoss`. */
       readonly objective?: 'clip' | 'cispo' | 'sapo'
-      /** Of each token where absent, or of the sample: the geometric mean over its tokens (GSPO, arXiv 2507.18071, equation 7). */
+      /**
+       * Ratio of each token (the default), or of the sample. The latter is the geometric mean over its tokens (GSPO,
+       * arXiv 2507.18071, equation 7).
+       */
       readonly ratio?: 'token' | 'sequence'
-      /** Weight of the mean entropy of the trained tokens, which the loss is lowered by; 0 where absent. */
+      /** Weight of the mean entropy of the trained tokens. The weighted entropy lowers the loss. Default: 0. */
       readonly entropyWeight?: number
-      /** Share of an optimiser step's tokens, those of the highest entropy, that the objective is about; 1 where absent (arXiv 2506.01939). */
+      /**
+       * Share of an optimiser step's tokens that the objective counts: those of the highest entropy (arXiv 2506.01939).
+       * Default: 1.
+       */
       readonly entropyShare?: number
-      /** Mean log-ratio of behaviour to policy over a sample's tokens above which its negative advantages are left out; null for none (DeepSeek-V3.2, section 3.1). */
+      /**
+       * Limit of the mean log-ratio of behaviour to policy over a sample's tokens. Above it the sample's negative
+       * advantages do not count. Null sets no limit (DeepSeek-V3.2, section 3.1).
+       */
       readonly offPolicyLimit?: number | null
       /**
-       * Token-mean within each sample and then over samples, over all tokens of the batch, or the sum over samples times a constant,
-       * which no sample's length changes (Dr. GRPO, arXiv 2503.20783).
+       * How token losses are averaged.
+       * - `sample`: mean over the tokens of each sample, then over samples.
+       * - `batch`: mean over all tokens of the batch.
+       * - `constantTokens`: sum divided by a constant. No sample's length changes it (Dr. GRPO, arXiv 2503.20783).
        */
       readonly aggregate: 'sample' | 'batch' | { readonly constantTokens: number }
     }
 
 export type UpdateOptions = {
   readonly loss: LossOptions
-  /** Logits are divided by it, as when the behaviour log-probs were told; 1 where absent. */
+  /** Logits are divided by this temperature, as they were for the behaviour log-probs. Default: 1. */
   readonly temperature?: number
   readonly learningRate: number
   readonly weightDecay?: number
   readonly beta1?: number
   readonly beta2?: number
-  /** Global gradient norm limit; null for none. */
+  /** Limit of the global gradient norm. Null sets no limit. */
   readonly clipNorm: number | null
-  /** Optimiser steps over the samples; each sees its own part of them. */
+  /** Number of optimiser steps over the samples. Each step sees its own part of the samples. */
   readonly updates: number
-  /** Most tokens in one forward pass: memory depends on this, not on the batch. */
+  /** Most tokens in one forward pass. Memory depends on this number, not on the batch. */
   readonly tokenBudget: number
-  /** So many of the upper layers alone are trained; all weights that can be where absent. */
+  /** Number of upper layers to train. Default: all trainable weights. */
   readonly layers?: number
   /** Order of the samples. */
   readonly seed: Seed
-  /** Mean KL of the policy that sampled to the present one above which the remaining updates are left out: `drift` of models/local/loss.ts. */
+  /**
+   * Limit of the mean KL from the sampling policy to the present policy: the mean `drift` of models/local/loss.ts.
+   * Above it the remaining optimiser steps are skipped. Null sets no limit.
+   */
   readonly klLimit: number | null
   /**
-   * How often an update may halve a step that took the KL beyond `klLimit`, and the rate of the steps behind it; a step that is
-   * too long all the same is taken back. 0 where absent: such a step stays, and the rest is left out.
+   * If a step exceeds `klLimit`, it is halved up to this many times in an update. The rate of later steps is halved as
+   * often. If the step is still too long, it is undone. With 0, the default, the step stays and the remaining steps are
+   * skipped.
    */
   readonly klHalvings?: number
-  /** Weights start from fresh optimiser moments. */
+  /** Optimiser moments start afresh. The weights stay. */
   readonly resetOptimizer?: boolean
 }
 
@@ -190,15 +230,18 @@ export type UpdateMetrics = {
   readonly samples: number
   readonly tokens: number
   readonly loss: number
-  /** Mean k3 over trained tokens. */
+  /** Mean k3 over the trained tokens. */
   readonly kl: number
   readonly entropy: number
   /** Share of trained tokens whose ratio was clipped. */
   readonly clipShare: number
   readonly gradientNorm: number
-  /** How often a step was halved; absent where none may be. */
+  /** Number of times that a step was halved. Absent if no halving is allowed. */
   readonly klHalvings?: number
-  /** Why the update ended early or was refused: weights are then those of the last good update. */
+  /**
+   * Why the update ended early or was refused. The weights are then those of the last good step. Null if all steps were
+   * made.
+   */
   readonly stopped: null | {
     readonly reason: 'kl' | 'not-finite'
     readonly sample?: string
@@ -207,22 +250,22 @@ export type UpdateMetrics = {
 }
 
 export type ModelDescription = {
-  /** What the user named: a folder, a preset, or the endpoint's model name. */
+  /** Name that the user gave: a folder, a preset, or the endpoint's model name. */
   readonly name: string
   readonly provider: string
   readonly contextTokens: number
-  /** How many token ids it has; absent if that is not known. */
+  /** Number of token ids. Absent if unknown. */
   readonly vocabulary?: number
   readonly parameters: number | null
-  /** For a local model: the tensor backend and why it was chosen. */
+  /** Tensor backend of a local model, and why it was chosen. Null for others. */
   readonly backend: string | null
 }
 
 export interface LanguageModel {
   describe(): ModelDescription
-  /** One generation for each request, in order. */
+  /** Returns one generation for each request, in order. */
   generate(requests: readonly GenerateRequest[], signal?: AbortSignal): Promise<Generation[]>
-  /** Log-probs of the masked tokens under the present weights: arrays of length T, 0 where mask is 0. */
+  /** Returns log-probs of the masked tokens under the present weights. Arrays have length T and hold 0 if mask is 0. */
   score(
     samples: readonly Pick<TrainingSample, 'tokens' | 'mask' | 'allowed'>[],
     options?: { readonly temperature?: number },
@@ -230,13 +273,13 @@ export interface LanguageModel {
   close(): Promise<void>
 }
 
-/** A model whose weights can be changed and kept. */
+/** A model whose weights can be trained and saved. */
 export interface TrainableModel extends LanguageModel {
   encode(text: string): Int32Array
   decode(tokens: Int32Array | readonly number[]): string
   update(samples: readonly TrainingSample[], options: UpdateOptions): Promise<UpdateMetrics>
-  /** Writes a Hugging Face folder with optimiser state; resolves to the SHA-256 of the weights file. */
+  /** Writes a Hugging Face folder with optimiser state. Resolves to the SHA-256 of the weights file. */
   save(folder: string): Promise<string>
-  /** Replaces weights (and optimiser state where the folder has it). */
+  /** Replaces the weights, and the optimiser state if the folder has one. */
   load(folder: string): Promise<void>
 }

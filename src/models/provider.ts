@@ -1,68 +1,77 @@
 import type { Window } from './openai/window.ts'
 import type { GenerateRequest, ImageRef, LanguageModel } from './port.ts'
 
-/** A model that answers prompts, wherever it lives. Of its requests those with `tokens` or `choices` are for local models alone. */
+/** A model that answers prompts, wherever it runs. Requests with `tokens` or `choices` are for local models alone. */
 export type PromptedModel = Pick<LanguageModel, 'generate' | 'close'> & {
-  /** Whether prompt and answer are expected to fit its context; absent where nothing can be said before it is asked. */
+  /** Returns whether prompt and answer are expected to fit the context. Absent if only a call can tell. */
   fits?(request: GenerateRequest): Promise<boolean>
-  /** Tokens, faults, cost so far, for `rl status`. */
+  /** Counts of tokens, faults and cost so far, for `rl status`. */
   counts?(): Readonly<Record<string, number>>
 }
 
-/** What a section of the config says of a model (`policy`, `rewardModel`, `adaptation`), and how long its asker waits. */
+/**
+ * Options of a model from its section of the config (`policy`, `rewardModel`, `adaptation`), with the caller's time
+ * limits.
+ */
 export type ModelOptions = {
-  /** The section's name, for errors that say which key to change. */
+  /** Name of the section. Errors then say which key to change. */
   readonly section?: 'policy' | 'rewardModel' | 'adaptation'
-  /** The name that the provider knows. */
+  /** Name of the model at the provider. */
   readonly model: string
-  /** Null for the provider's own. */
+  /** Base URL of the server. Null stands for the provider's own. */
   readonly baseUrl: string | null
-  /** Environment variable with the key. */
+  /** Name of the environment variable that holds the key. */
   readonly apiKeyEnv: string
-  /** Tokens of its context, prompt and answer; null where the endpoint is to be asked. */
+  /** Tokens of the context, for prompt and answer. If it is null, the endpoint is asked. */
   readonly windowTokens?: number | null
-  /** What is known of the lengths of prompts, for models that share a server; each has its own where absent. */
+  /** What is known of prompt lengths, for models that share a server. Default: each model learns its own. */
   readonly window?: Window
-  /** Further fields of every request; they stand over those of ours. */
+  /** Further fields of every request. They replace fields of the same name. */
   readonly extraBody?: Readonly<Record<string, unknown>>
-  /** Further variables of the chat template, e.g. `enable_thinking`; a request's own stand over them. */
+  /** Further variables of the chat template, e.g. `enable_thinking`. Variables of a request replace them. */
   readonly template?: Readonly<Record<string, unknown>>
   readonly reasoningEffort?: string | null
   /** Whether a seed is sent with every request. */
   readonly sendSeed?: boolean
-  /** Tells people something that they should know of the endpoint, once. */
+  /** Tells people a remarkable fact about the endpoint, once. */
   readonly report?: (message: string) => void
-  /** Calls at a time; more wait. */
+  /** Most calls at a time. Further calls wait. */
   readonly concurrency: number
-  /** Limit of one call, from sending it to the last byte. */
+  /** Limit of one call, from the send to the last byte, in ms. */
   readonly callMs: number
-  /** Limit of one generation with all its retries and waits. */
+  /** Limit of one generation with all its retries and waits, in ms. */
   readonly budgetMs: number
-  /** Per million tokens, in whatever currency; null where unknown. */
+  /** Price of a million prompt tokens, in any currency. Null if unknown. */
   readonly promptPrice: number | null
   readonly completionPrice: number | null
-  /** The file of an image in a prompt; absent where prompts hold none. */
+  /** Reads the file of an image in a prompt. Absent if prompts hold no images. */
   readonly readImage?: (image: ImageRef) => Promise<Uint8Array>
-  /** Whether another server has the same model: a connection that is lost twice is then told at once, as `model.unreachable`. */
+  /**
+   * Returns whether another server has the same model. A connection that is lost twice then fails at once, as
+   * `model.unreachable`.
+   */
   readonly elsewhere?: () => boolean
-  /** To be waited for before each call, retries included; where it fails, no call may be made. */
+  /** Awaited before each call and retry. If it rejects, no call is made. */
   readonly permit?: () => Promise<void>
 }
 
-/** Where the models of a section live. Roles ask for what it can do, never for its name. */
+/** Where the models of a section run. Roles ask for its abilities, never for its name. */
 export interface ModelProvider {
   readonly name: string
-  /** Raised when the same request may be answered otherwise. */
+  /** Number to raise if the same request may get another answer. */
   readonly version: number
-  /** Opens a model that answers prompts; nothing is sent yet. Absent where none does. */
+  /** Opens a model that answers prompts. Sends nothing yet. Absent if the provider's models answer no prompts. */
   open?(options: ModelOptions): PromptedModel | Promise<PromptedModel>
-  /** Its weights are in this process and learn. */
+  /** Set if the weights are in this process and learn. */
   readonly trains?: true
-  /** Formulas in place of a model: no figure of it is a measurement. */
+  /** Set if formulas stand in place of a model. Then no figure is a measurement. */
   readonly simulated?: true
-  /** `baseUrl` speaks OpenAI's protocol: the gateway passes calls on to it, new versions are published there. */
+  /**
+   * Set if `baseUrl` speaks OpenAI's protocol. The gateway then passes calls on to it, and new versions are published
+   * there.
+   */
   readonly openAi?: true
 }
 
-/** One of a user's: it answers prompts. */
+/** A provider from a user's module. It answers prompts. */
 export type PromptProvider = Pick<ModelProvider, 'name' | 'version'> & Required<Pick<ModelProvider, 'open'>>

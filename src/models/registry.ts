@@ -1,4 +1,7 @@
-/** Ours and a user's providers of language models by name. A user's come from the module that `models.module` names. */
+/**
+ * Built-in providers and users' providers of language models, by name. A user's provider comes from the module that
+ * `models.module` names.
+ */
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { openRegistry, type UserPart } from '../registry.ts'
@@ -37,7 +40,10 @@ export type ProviderNames = {
   readonly models: { readonly module: string | null }
 } & { readonly [S in (typeof MODEL_SECTIONS)[number]]: { readonly provider: string } }
 
-/** Loads the module that a config names. @throws RlError `provider.unknown`, or as the `load` of a registry */
+/**
+ * Loads the module that a config names.
+ * @throws RlError `provider.unknown`, or an error from `load` of a registry
+ */
 export async function loadProviders(config: ProviderNames): Promise<void> {
   const { module } = config.models
   if ((await MODEL_PROVIDERS.load(module)) === 0 && module !== null)
@@ -49,7 +55,7 @@ export async function loadProviders(config: ProviderNames): Promise<void> {
   if (message !== undefined) throw new RlError(`${key}: ${message}`, { code: 'provider.unknown', hint })
 }
 
-/** What is wrong with the providers that a config names; null where nothing is. */
+/** Returns the fault of the providers that a config names. Returns null if there is none. */
 export function wrongProvider(
   config: ProviderNames,
 ): { readonly key: string; readonly message: string; readonly hint: string } | null {
@@ -64,14 +70,17 @@ export function wrongProvider(
   }
 }
 
-/** The provider that a section names. A user's module must have been loaded. @throws RlError `provider.unknown` */
+/**
+ * Returns the provider that a section names. A user's module must be loaded before.
+ * @throws RlError `provider.unknown`
+ */
 export function providerOf(section: { readonly provider: string }, { models }: ProviderNames): ModelProvider {
   const found = MODEL_PROVIDERS.find(section.provider, models.module)
   if (found) return found
   throw new RlError(`there is no provider '${section.provider}'`, { code: 'provider.unknown' })
 }
 
-/** The user's providers among those that a config names. */
+/** Returns the user's providers among those that a config names. */
 export function userProvidersOf(config: ProviderNames): UserPart[] {
   const names = new Set(MODEL_SECTIONS.map((section) => config[section].provider))
   return [...names].flatMap((name) => MODEL_PROVIDERS.userPart(name, config.models.module) ?? [])
@@ -93,7 +102,10 @@ const generations = z.array(
   }),
 )
 
-/** A user's provider: what its models give is checked, its calls are counted, and no answer is waited for longer than its asker does. */
+/**
+ * Guards a user's provider. Answers of its models are checked, and calls are counted. No answer is awaited beyond the
+ * caller's limit.
+ */
 function guarded({ name, version, open }: ModelProvider, file: string): ModelProvider {
   const callOf = (part: string): UserCall => ({
     ...{ file, part: `${LIST}: '${name}': ${part}` },

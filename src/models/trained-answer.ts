@@ -1,7 +1,7 @@
-/** What is trained of an answer: decided here alone, for policy, judge, writer of tests, gateway and batches. */
+/** Decides which tokens of an answer are trained. Policy, judge, test writer, gateway and batches all ask here. */
 import type { Generation, TrainingSample } from './port.ts'
 
-/** What is known of an answer's tokens, whoever told it. */
+/** Known facts about an answer's tokens, from any source. */
 export type ToldTokens = {
   /** Ids of the rendered prompt. */
   readonly prompt: ArrayLike<number> | null | undefined
@@ -9,11 +9,11 @@ export type ToldTokens = {
   readonly tokens: ArrayLike<number> | null | undefined
   /** [tokens] */
   readonly logprobs: ArrayLike<number> | null | undefined
-  /** How many of the first tokens are reasoning. */
+  /** Number of first tokens that are reasoning. */
   readonly reasoningTokens?: number
 }
 
-/** A prompt with its answer; all arrays have their length together. */
+/** A prompt with its answer. All arrays have the length of both. */
 export type TrainedAnswer = {
   readonly promptLength: number
   readonly tokens: Int32Array
@@ -25,11 +25,14 @@ export type TrainedAnswer = {
 
 export type Training = {
   readonly trainReasoning: boolean
-  /** Tokens of the prompt that stand before these columns already. */
+  /** Number of prompt tokens that stand before these columns. */
   readonly from?: number
 }
 
-/** Null if nothing can be learned from the answer: ids or log-probs are untold, empty, of another length or no such numbers. */
+/**
+ * Returns null if nothing can be learned from the answer: ids or log-probs are missing, empty, of another length, or
+ * invalid.
+ */
 export function trainedAnswer(
   told: ToldTokens,
   { trainReasoning, from = 0 }: Training,
@@ -59,12 +62,13 @@ function isTold({ prompt, answer, sampled }: Columns): boolean {
   return isLong && every(prompt, isId) && every(answer, isId) && every(sampled, Number.isFinite)
 }
 
-/** A kind of what is untold. */
+/** Kind of an answer without token ids. */
 export const NO_IDS = 'no token ids'
 
 /**
- * Why nothing is learned from an answer, as people are told; null if something is. An empty list of ids counts as none.
- * @param asked the model's name as it was asked for
+ * Returns why nothing is learned from an answer, in words for people. Returns null if something is. An empty list of
+ * ids counts as missing.
+ * @param asked name of the model in the request
  */
 export function whyUntrainable(
   { finish, tokens, logprobs, promptTokens, otherModel }: Generation,
@@ -99,8 +103,9 @@ export function whyUntrainable(
 }
 
 /**
- * Whether a pass can take a sample: its lengths agree, something comes before its first trained token, and ids and numbers are such.
- * @param vocabulary how many ids there are; unknown if absent
+ * Returns whether a forward pass can take a sample. Its lengths must agree, its ids and numbers must be valid, and a
+ * token must precede the first trained one.
+ * @param vocabulary number of token ids. Unknown if absent.
  */
 export function isLearnable(
   { tokens, mask, advantages, logprobs, referenceLogprobs, allowed }: TrainingSample,

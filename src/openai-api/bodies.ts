@@ -1,8 +1,11 @@
-/** Bodies of requests, before a schema reads them. */
+/** Reads bodies of requests before a schema checks them. */
 import type { z } from 'zod'
 import { apiError } from './errors.ts'
 
-/** @throws ApiError 400 if the body is no JSON, or nested too deeply */
+/**
+ * Parses the body of a request.
+ * @throws ApiError 400 if the body is not JSON, or is nested too deeply
+ */
 export function parseBody(text: string): unknown {
   let body: unknown
   try {
@@ -14,7 +17,10 @@ export function parseBody(text: string): unknown {
   return body
 }
 
-/** Takes unknown fields that are null out of a body: null asks for nothing, whatever the field means. Says whether there were any. */
+/**
+ * Removes unknown fields that are null from a body. Null asks for nothing, whatever the field means. Returns whether
+ * there were any.
+ */
 export function dropNulls(json: unknown, issues: readonly z.core.$ZodIssue[]): boolean {
   let dropped = false
   for (const issue of issues) {
@@ -33,7 +39,7 @@ type Fields = Record<PropertyKey, unknown>
 
 const MOST_DEPTH = 200
 
-/** Whether a value is nested so deeply that what walks through it could run out of stack. */
+/** Returns whether a value is nested too deeply for recursive code, which could run out of stack. */
 export function isDeep(json: unknown): boolean {
   let level = [json]
   for (let depth = 0; level.length > 0; depth++) {

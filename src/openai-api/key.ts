@@ -1,11 +1,11 @@
-/** The key of an endpoint: read from its environment variable, and shown nowhere. */
+/** The key of an endpoint. It is read from its environment variable and never shown. */
 import { validateHeaderValue } from 'node:http'
 import { RlError } from '../errors.ts'
 import { withoutSecrets } from '../secrets.ts'
 
 /**
- * Without white space around it; null where no variable is named, or none is set.
- * @throws RlError `config.key` where it holds what no header can: the client would call that a lost connection
+ * Returns the key without white space around it. Returns null if no variable is named, or the variable is not set.
+ * @throws RlError `config.key` if no header can hold it. The client would call that a lost connection.
  */
 export function keyIn(variable: string | undefined, env: NodeJS.ProcessEnv = process.env): string | null {
   const key = (variable === undefined ? undefined : env[variable])?.trim() || null
@@ -21,7 +21,7 @@ export function keyIn(variable: string | undefined, env: NodeJS.ProcessEnv = pro
   return key
 }
 
-/** A text that may be shown: servers tell a key as it is, or as part of an address. */
+/** Returns a text without the key. Servers repeat a key alone or as part of an address. */
 export function withoutKey(text: string, key: string | null): string {
   return key === null ? text : withoutSecrets(text, [key])
 }

@@ -1,14 +1,16 @@
-/** Gradients of the TensorFlow.js operations that the losses and the composed layers use; fused kernels bring their own. */
+/**
+ * Gradients of the TensorFlow.js operations that the losses and the composed layers use. Fused kernels bring their own.
+ */
 import * as tf from '@tensorflow/tfjs-core'
 
 type Attrs = Readonly<Record<string, unknown>>
-/** The gradient of the loss in each input, by the input's name, computed when it is asked for. */
+/** Gradients of the loss by the input's name. Each is computed when its function is called. */
 type Pulled = Record<string, () => tf.Tensor>
 type Needs = Omit<tf.GradConfig, 'kernelName' | 'gradFunc'>
 
 let registered = false
 
-/** Once a process: TensorFlow.js keeps one registry for all its copies. */
+/** Registers the gradients, once a process. TensorFlow.js keeps one registry for all its copies. */
 export function registerGradients(): void {
   if (registered) return
   registered = true
@@ -110,7 +112,7 @@ function register(
   })
 }
 
-/** Of an operation on a list of tensors: a gradient for each, in their order. */
+/** Registers the gradient of an operation on a list of tensors: one gradient for each, in order. */
 function registerParts(
   kernelName: string,
   needs: Needs,
@@ -135,7 +137,10 @@ function ofOutput(
 
 type Pull = (dy: tf.Tensor, a: tf.Tensor, b: tf.Tensor) => tf.Tensor
 
-/** Two inputs a and b that may have been broadcast: what came of a broadcast is summed up again. */
+/**
+ * Registers the gradients of an operation on inputs a and b. If an input was broadcast, its gradient is summed back to
+ * its shape.
+ */
 function elementwise(kernel: string, pull: { readonly a: Pull; readonly b: Pull }): void {
   register(kernel, { inputsToSave: ['a', 'b'] }, (dy, [a, b]) => ({
     a: () => toShape(pull.a(dy, a, b), a.shape),
@@ -148,7 +153,7 @@ function toShape(x: tf.Tensor, shape: number[]): tf.Tensor {
   return tf.reshape(axes.length > 0 ? tf.sum(x, axes) : x, shape)
 }
 
-/** dy of a reduction along `axis`, repeated over the shape that was reduced. */
+/** Repeats `dy` of a reduction along `axis` over the shape before the reduction. */
 function spread(dy: tf.Tensor, shape: number[], axis: unknown): tf.Tensor {
   const kept = shape.slice()
   for (const i of tf.util.parseAxisParam(axis as number[], shape)) kept[i] = 1

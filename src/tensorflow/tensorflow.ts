@@ -1,6 +1,6 @@
 /**
- * TensorFlow.js as this project uses it: the core with the gradients that its losses need and with operations as methods
- * of a tensor. The whole `@tensorflow/tfjs` would bring both, and 240 MB that nothing here uses.
+ * The part of TensorFlow.js that this project uses: the core, the gradients of its losses, and operations as methods of
+ * a tensor. The whole `@tensorflow/tfjs` has both, but also 240 MB of unused files.
  */
 import * as core from '@tensorflow/tfjs-core'
 import type {} from '@tensorflow/tfjs-core/dist/public/chained_ops/register_all_chained_ops.d.ts'
@@ -8,7 +8,9 @@ import { registerGradients } from './gradients.ts'
 
 export * from '@tensorflow/tfjs-core'
 
-/** `tensor.mul(x)` is `mul(tensor, x)`, and so for every operation: TensorFlow.js ends their inner names so. */
+/**
+ * Lets `tensor.mul(x)` stand for `mul(tensor, x)`, for every operation. TensorFlow.js marks operations by this suffix.
+ */
 for (const [name, operation] of Object.entries(core))
   if (typeof operation === 'function' && operation.name.endsWith('__op') && !(name in core.Tensor.prototype))
     Object.defineProperty(core.Tensor.prototype, name, {

@@ -1,9 +1,9 @@
 /**
- * Bringing weights to a running server and taking them from it, as the server words it:
- * - vllm: `POST /v1/load_lora_adapter` with `lora_name` and `lora_path`, `POST /v1/unload_lora_adapter` (vLLM needs
- *   VLLM_ALLOW_RUNTIME_LORA_UPDATING); `rl serve --allow-loading` takes whole models so too
- * - sglang: the same two without `/v1`, answered in JSON; a call names the model as `<base>:<adapter>`. Whole weights replace those that the
- *   server has: `POST /update_weights_from_disk` with `model_path`
+ * Loads weights into a running server and unloads them. Each kind of server has its own routes.
+ * - vllm: `POST /v1/load_lora_adapter` with `lora_name` and `lora_path`, `POST /v1/unload_lora_adapter`. vLLM needs
+ * VLLM_ALLOW_RUNTIME_LORA_UPDATING. `rl serve --allow-loading` takes whole models by these routes too.
+ * - sglang: the same two without `/v1`, with answers in JSON. A call names the model as `<base>:<adapter>`.
+ * - sglang with whole weights: `POST /update_weights_from_disk` with `model_path` replaces the server's weights.
  */
 import { RlError } from '../../errors.ts'
 import { withoutKey } from '../../openai-api/key.ts'
@@ -19,17 +19,18 @@ type NamedWeights = { readonly name: string; readonly path: string }
 
 export type WeightRoutes = {
   /**
-   * Loads a folder that the server can see; one that it has under this name already is taken as loaded: names are never used twice.
-   * Errors: RlError `model.adapter` where the server refuses, or the signal's reason.
+   * Loads a folder that the server can see. Names are never used twice, so a name that the server already has counts as
+   * loaded.
+   * Rejects with RlError `model.adapter` if the server refuses, or with the signal's reason.
    */
   readonly load: (server: AdapterServer, weights: NamedWeights, signal: AbortSignal) => Promise<void>
-  /** Errors: RlError `model.adapter`; that it is not there is no error. */
+  /** Unloads the weights. A missing name is no error. Rejects with RlError `model.adapter`. */
   readonly unload: (server: AdapterServer, name: string, signal: AbortSignal) => Promise<void>
-  /** What a call of weights with this name names as its model. */
+  /** Maps a name of weights to the model name of a call. */
   readonly calledBy: (base: string) => (name: string) => string
 }
 
-/** How weights are brought in the words of the config. */
+/** How the config says that weights are published. */
 export type PublishedAs = { readonly as: 'none' | 'lora' | 'model'; readonly routes: 'vllm' | 'sglang' }
 
 export function weightRoutes({ as, routes }: PublishedAs): WeightRoutes {
@@ -68,7 +69,7 @@ const SGLANG_ADAPTERS: WeightRoutes = {
   calledBy: (base) => (name) => `${base}:${name}`,
 }
 
-/** There is one set of weights: nothing is named, and nothing unloaded. */
+/** SGLang has one set of weights, so nothing is named and nothing is unloaded. */
 const SGLANG_WEIGHTS: WeightRoutes = {
   async load(server, { name, path }, signal) {
     const { status, text } = await post(server, 'update_weights_from_disk', { model_path: path }, signal)
@@ -83,7 +84,7 @@ function succeeded(status: number, text: string): boolean {
   return status === 200 && !/"success"\s*:\s*false/.test(text)
 }
 
-/** One token of the model: a server that has loaded it and cannot use it is found out before anything depends on it. */
+/** Generates one token. So a server that cannot use loaded weights fails before anything depends on it. */
 export async function tryAdapter(server: AdapterServer, model: string, signal: AbortSignal): Promise<void> {
   const body = { model, messages: [{ role: 'user', content: 'Say ok.' }], max_tokens: 1 }
   const { status, text } = await post(server, 'v1/chat/completions', body, signal)
@@ -91,7 +92,7 @@ export async function tryAdapter(server: AdapterServer, model: string, signal: A
   throw refused(`${model} does not answer`, status, text)
 }
 
-/** @param path from the server's root, which the base URL without its `/v1` is */
+/** @param path from the server's root, which is the base URL without `/v1` */
 async function post(
   { baseUrl, key }: AdapterServer,
   path: string,
@@ -112,7 +113,7 @@ async function post(
 }
 
 function refused(what: string, status: number, text: string): RlError {
-  // A server without the route knows nothing of adapters; one that has it names what it does not find.
+  // A server without the route knows no adapters. A server with the route names what it does not find.
   const hint =
     status === 404 && !/adapter|lora|model/i.test(text)
       ? 'the server must allow loading at run time'

@@ -1,16 +1,19 @@
-/** Images of prompts as data URLs. An image stands in many prompts (later steps, samples, the judge's), so the last ones are kept. */
+/** Images of prompts as data URLs. An image stands in many prompts, so the last URLs are kept. */
 import { RlError } from '../../errors.ts'
 import type { ImageRef } from '../port.ts'
 
-/** Bytes of images that are kept; their URLs take a third more. */
+/** Limit of kept images, in bytes of their files. Their URLs take a third more. */
 const KEPT_BYTES = 64 * 1024 * 1024
 
-/** Resolves to a function that gives the URL of each of these images. */
+/** Resolves to a function that returns the URL of each of these images. */
 export type DataUrls = (images: readonly ImageRef[]) => Promise<(image: ImageRef) => string>
 
-/** @throws of the function: RlError `model.unsupported` where nothing reads images, and what `read` rejects with */
+/**
+ * Creates a cache of data URLs. The returned function rejects with RlError `model.unsupported` if there is no `read`,
+ * or with the error of `read`.
+ */
 export function createDataUrls(read: ((image: ImageRef) => Promise<Uint8Array>) | undefined): DataUrls {
-  /** Those used last at the end; what is being read is read once for all who ask. */
+  /** URLs in order of their last use. An image that is being read is read once for all callers. */
   const kept = new Map<string, { readonly url: Promise<string>; readonly bytes: number }>()
   let bytes = 0
 

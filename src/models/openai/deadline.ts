@@ -1,11 +1,11 @@
-/** How long calls may take, and what is waited between them. */
+/** Time limits of calls, and pauses between them. */
 import { pause } from '../../clock.ts'
 
 export type Deadline = {
   readonly signal: AbortSignal
-  /** Whether it was the time that ended it. */
+  /** Returns whether time ended the signal. */
   readonly expired: () => boolean
-  /** To be called when what it bounds is over. */
+  /** Call this at the end of the limited work. */
   readonly clear: () => void
 }
 

@@ -1,28 +1,28 @@
-/** Server-sent events as the HTML standard reads them (9.2.6): whatever bytes a part of the stream ends with. */
+/** Reads server-sent events as the HTML standard does (9.2.6), whatever bytes a part of the stream ends with. */
 import { BadAnswer } from './faults.ts'
 
 export type ServerEvent = {
   /** `message` if the stream names none. */
   readonly type: string
-  /** The lines of one event; their fields `data` without the names. */
+  /** Values of the event's `data` fields, one for each field. */
   readonly lines: readonly string[]
 }
 
 export type EventReader = {
-  /** The events that these bytes complete. Throws BadAnswer if they are no UTF-8. */
+  /** Returns the events that these bytes complete. Throws BadAnswer if the bytes are not UTF-8. */
   readonly push: (bytes: Uint8Array) => ServerEvent[]
-  /** What the stream ends with: an event whose empty line is missing. */
+  /** Returns a last event whose empty line is missing. */
   readonly end: () => ServerEvent[]
-  /** Whether a line was read that belongs to a stream of events: a field, or a comment that keeps it alive. */
+  /** Returns whether a line of an event stream was read: a field, or a comment that keeps the stream alive. */
   readonly begun: () => boolean
 }
 
 const FIELD = /^(?:data|event|id|retry)?:|^(?:data|event|id|retry)$/
 
 export function eventReader(): EventReader {
-  // It leaves out one byte order mark at the beginning.
+  // The decoder drops one byte order mark at the beginning.
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  /** Of the line that is not over. */
+  /** Parts of the line that has not ended. */
   let rest: string[] = []
   let afterReturn = false
   let begun = false
@@ -59,7 +59,7 @@ export function eventReader(): EventReader {
     begun: () => begun,
     push(bytes) {
       let text = decode(bytes)
-      // A line that ended with the part before may have ended with CR LF.
+      // A CR at the end of the previous part and an LF here are one line end.
       if (afterReturn && text !== '') {
         if (text.startsWith('\n')) text = text.slice(1)
         afterReturn = false

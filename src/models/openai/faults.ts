@@ -1,15 +1,22 @@
-/** What can go wrong between here and an endpoint, by kind: each is counted, and none is an answer. */
+/** Faults of calls to an endpoint, by kind. Each fault is counted, and none is an answer. */
 import OpenAI from 'openai'
 import { z } from 'zod'
 import { isWronglyEncoded, UnknownEncoding } from '../../platform/content-encoding.ts'
 import { httpFetch, RefusedRedirect } from '../../platform/http.ts'
 
 /**
- * - timeout: one call took longer than its limit, or 408
- * - conflict: 409; rate-limit: 429; server: any 5xx
+ * - timeout: one call took longer than its limit, or status 408
+ * - conflict: status 409
+ * - rate-limit: status 429
+ * - server: any 5xx
  * - connection: refused, reset, or ended in the middle of the answer
- * - bad-json: the body is not JSON; empty-choices: an answer without a choice; bad-answer: any other shape than the API's
- * - unauthorised: 401 or 403; not-found: 404, mostly a wrong model name, or an adapter that the server has not; context: the prompt is too long; refused: any other 4xx
+ * - bad-json: the body is not JSON
+ * - empty-choices: an answer without a choice
+ * - bad-answer: any other shape than the API's
+ * - unauthorised: status 401 or 403
+ * - not-found: status 404, mostly a wrong model name, or an adapter that the server lacks
+ * - context: the prompt is too long
+ * - refused: any other 4xx
  */
 export type FaultKind =
   | 'timeout'
@@ -30,11 +37,11 @@ export type Fault = {
   readonly message: string
   /** Whether the same request may be answered at another time. */
   readonly passing: boolean
-  /** What the server asks to wait, in ms; null where it does not say. */
+  /** Wait that the server asks for, in ms. Null if it names none. */
   readonly retryAfterMs: number | null
 }
 
-/** An answer that came and cannot be used. */
+/** An answer that came but cannot be used. */
 export class BadAnswer extends Error {
   override readonly name = 'BadAnswer'
   readonly kind: 'empty-choices' | 'bad-answer'
@@ -62,30 +69,30 @@ const wording = z.union([
         .join('; '),
     })),
   z.object({ message: z.string() }),
-  // In no words of any known form: all that stands there.
+  // If the error has no known form, take all of it.
   z
     .object({ error: z.looseObject({}).refine((told) => Object.keys(told).length > 0) })
     .transform(({ error }) => ({ ...error, message: JSON.stringify(error).slice(0, 2_000) })),
 ])
-/** Google writes a list of one. */
+/** Google writes the error as a list of one. */
 const wordings = z.union([wording, z.tuple([wording]).transform(([only]) => only)])
 
-/** What a refusal says, as OpenAI words it; null if it is none. */
+/** Returns the message of a refusal, as OpenAI's form has it. Returns null if it is no refusal. */
 export function wordsIn(refusal: unknown): { readonly message: string } | null {
   return wordings.safeParse(refusal).data ?? null
 }
 
-/** Longest answer: with log-probs a token takes some 150 bytes. */
+/** Longest answer in bytes. With log-probs a token takes some 150 bytes. */
 const MOST_BYTES = 64_000_000
 const MOST_REFUSAL_BYTES = 1_000_000
 
-/** A body; longer than `most` bytes it is an answer that cannot be used, now or later. */
+/** Reads a body. If it is longer than `most` bytes, throws a BadAnswer that no retry can change. */
 async function bytesOf(response: Response, most: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let bytes = 0
   for await (const part of response.body ?? []) {
     bytes += part.byteLength
-    // Leaving the loop cancels the body.
+    // The end of the loop cancels the body.
     if (bytes > most) throw new BadAnswer('bad-answer', `the answer is longer than ${most} bytes`, false)
     parts.push(part)
   }
@@ -93,8 +100,8 @@ async function bytesOf(response: Response, most: number): Promise<Uint8Array> {
 }
 
 /**
- * The text of an answer, without a byte order mark.
- * @throws BadAnswer if it is not UTF-8: what is read with loss is not what was said
+ * Decodes an answer, without a byte order mark.
+ * @throws BadAnswer if it is not UTF-8. A lossy text would not be the answer.
  */
 export function utf8Of(bytes: Uint8Array): string {
   try {
@@ -105,8 +112,9 @@ export function utf8Of(bytes: Uint8Array): string {
 }
 
 /**
- * `fetch` whose refusals are worded as OpenAI words them, which its client reads: servers made with FastAPI say `detail`,
- * others a plain `error` or `message`, some no JSON at all. Bodies are bounded, and JSON by whatever name.
+ * Works like `fetch`, but refusals come in OpenAI's form, which its client reads. Servers made with FastAPI say
+ * `detail`. Others send a plain `error`, a `message`, or no JSON at all. The length of bodies is limited. JSON is
+ * accepted under every content type.
  */
 export async function fetchReadably(url: string | URL | Request, init?: RequestInit): Promise<Response> {
   const response = await httpFetch(url, init).catch(readably)
@@ -114,7 +122,7 @@ export async function fetchReadably(url: string | URL | Request, init?: RequestI
     const text = utf8Of(await bytesOf(response, MOST_BYTES).catch(readably))
     return new Response(withoutInfinities(text), { headers: jsonHeaders(response) })
   }
-  // What a refusal says is for people.
+  // People read the text of a refusal, so bad UTF-8 is repaired.
   const text = await bytesOf(response, MOST_REFUSAL_BYTES).then(
     (bytes) => new TextDecoder().decode(bytes),
     () => '',
@@ -123,12 +131,12 @@ export async function fetchReadably(url: string | URL | Request, init?: RequestI
   try {
     error = wordsIn(JSON.parse(text)) ?? error
   } catch {
-    // Not JSON: the text itself is what it says.
+    // The body is not JSON. Its text is the message.
   }
   return new Response(JSON.stringify({ error }), { status: response.status, headers: jsonHeaders(response) })
 }
 
-/** What no retry makes another answer of. */
+/** Throws BadAnswer for an answer that cannot be read. Rethrows every other error. */
 function readably(error: unknown): never {
   if (error instanceof UnknownEncoding || error instanceof RefusedRedirect)
     throw new BadAnswer('bad-answer', error.message, false)
@@ -136,7 +144,7 @@ function readably(error: unknown): never {
   throw error
 }
 
-/** JSON has no infinities and no NaN; Python writes them all the same, as log-probs of nothing: such a one is untold. */
+/** Replaces infinities and NaN by null. JSON has neither, but Python writes them as log-probs. */
 export function withoutInfinities(text: string): string {
   if (!/Infinity|NaN/.test(text)) return text
   let quoted = false
@@ -147,8 +155,8 @@ export function withoutInfinities(text: string): string {
 }
 
 /**
- * Some servers refuse with status 200 and an error where the choices should be: it is a refusal as any other, by the status that its
- * `code`, `status` or `type` gives in digits or in words.
+ * Returns the error of an answer with status 200 that holds an error in place of choices. The refusal's `code`,
+ * `status` or `type` gives its status, in digits or in words.
  */
 export function refusalIn(answer: unknown): RefusalWithin | null {
   if (answerSchema.safeParse(answer).success) return null
@@ -156,16 +164,16 @@ export function refusalIn(answer: unknown): RefusalWithin | null {
   return error && refusalOf(error, 'answered 200 with an error')
 }
 
-/** The same of an event of a stream: an error ends the answer, whatever stands beside it. */
+/** Returns the error of an event of a stream. An error ends the answer, whatever else the event holds. */
 export function refusalInEvent(event: unknown): RefusalWithin | null {
   const { choices, error } = (event ?? {}) as { readonly choices?: unknown; readonly error?: unknown }
   const isTold = error ? wordsIn({ error }) : choices === undefined ? wordsIn(event) : null
   return isTold && refusalOf(isTold, 'the stream tells an error')
 }
 
-/** A refusal that came as an answer. */
+/** A refusal with status 200. */
 export type RefusalWithin = InstanceType<typeof OpenAI.APIError> & {
-  /** Whether it told its status, or what stands for one. */
+  /** Whether the refusal told a status, or a word for one. */
   readonly statusTold: boolean
 }
 
@@ -178,7 +186,7 @@ function refusalOf(error: { readonly message: string }, how: string): RefusalWit
   })
 }
 
-/** The status that a refusal's code stands for; null where it says nothing of one. */
+/** Returns the status that a refusal's code stands for. Returns null if the code means none. */
 function statusIn(code: unknown): number | null {
   const digits = Number(code)
   if (Number.isInteger(digits) && digits >= 400 && digits < 600) return digits
@@ -186,7 +194,7 @@ function statusIn(code: unknown): number | null {
   return PASSING.find(([words]) => words.test(code))?.[1] ?? null
 }
 
-/** Codes of refusals that a later call may not meet, as OpenAI, Anthropic, Google and servers made after them write them. */
+/** Codes of refusals that a later call may not meet. OpenAI, Anthropic, Google and similar servers write them. */
 const PASSING: readonly (readonly [RegExp, number])[] = [
   [/rate_?-?limit|too_?many_?requests|resource_?exhausted/i, 429],
   [/time(?:d_?)?-?_?out|deadline_?exceeded/i, 408],
@@ -194,10 +202,10 @@ const PASSING: readonly (readonly [RegExp, number])[] = [
   [/server_?error|internal(?:_?error)?$|^api_error$/i, 500],
 ]
 
-/** An answer's outline: whatever else it says, it is none of an error. */
+/** The outline of an answer. If a body has it, the body is no error. */
 const answerSchema = z.object({ choices: z.array(z.unknown()).min(1) })
 
-/** Whatever a server calls its answers, they are read as JSON. */
+/** Marks every answer as JSON, whatever the server calls it. */
 function jsonHeaders(response: Response): Headers {
   const headers = new Headers(response.headers)
   headers.set('content-type', 'application/json')
@@ -216,7 +224,7 @@ export function faultOf(error: unknown, timedOut: boolean): Fault {
   })
   if (timedOut || error instanceof OpenAI.APIConnectionTimeoutError)
     return fault('timeout', true, 'the call took too long')
-  // The client takes whatever ends an answer for a lost connection.
+  // The client takes every broken answer for a lost connection.
   const bad = causesOf(error).find((cause) => cause instanceof BadAnswer)
   if (bad) return fault(bad.kind, bad.passing, bad.message)
   if (error instanceof SyntaxError) return fault('bad-json', true)
@@ -225,7 +233,7 @@ export function faultOf(error: unknown, timedOut: boolean): Fault {
   return fault(kind, PASSING_KINDS.has(kind))
 }
 
-/** What a status says, and its words where it may say several things. */
+/** Returns the kind that a status means. The words decide if the status has several meanings. */
 export function kindOfRefusal(
   status: number,
   { message, code }: { readonly message: string; readonly code?: string | null },
@@ -241,10 +249,10 @@ export function kindOfRefusal(
 
 const PASSING_KINDS: ReadonlySet<FaultKind> = new Set(['timeout', 'conflict', 'rate-limit', 'server'])
 
-/** SGLang says it with 400. */
+/** SGLang says this with status 400. */
 const UNLOADED = /requested LoRA adapters are not loaded/
 
-/** Whether a refusal says that a hosted model thought until its tokens were spent: that is an answer which was cut off. */
+/** Returns whether a hosted model thought until its tokens were spent. Such a refusal is an answer that was cut off. */
 export function isCutOff(error: unknown): boolean {
   return (
     error instanceof OpenAI.APIError &&
@@ -255,7 +263,10 @@ export function isCutOff(error: unknown): boolean {
 
 type RefusalWords = { readonly status: number; readonly message: string; readonly code?: string | null }
 
-/** OpenAI has a code for it; the others say it in words: vLLM, SGLang, llama.cpp's server, TGI, Gemini, Anthropic. */
+/**
+ * Returns whether the prompt was too long. OpenAI has a code for it. vLLM, SGLang, llama.cpp's server, TGI, Gemini and
+ * Anthropic say it in words.
+ */
 function isTooLong({ code, message, status }: RefusalWords): boolean {
   return code === 'context_length_exceeded' || status === 413 || TOO_LONG.some((words) => words.test(message))
 }
@@ -266,7 +277,7 @@ const TOO_LONG = [
   /`inputs`.{0,40}must (?:be <=|have less than)/i,
 ]
 
-/** The header `retry-after-ms`, or `Retry-After` as seconds or a date. */
+/** Reads the header `retry-after-ms`, or `Retry-After` as seconds or a date. */
 function retryAfter(headers: Headers | undefined): number | null {
   const ms = Number.parseFloat(headers?.get('retry-after-ms') ?? '')
   if (Number.isFinite(ms)) return Math.max(0, ms)
@@ -278,16 +289,19 @@ function retryAfter(headers: Headers | undefined): number | null {
   return Number.isNaN(date) ? null : Math.max(0, date - Date.now())
 }
 
-/** With the innermost cause, which says what happened: of a connection that was refused the outer ones say that it failed. */
+/**
+ * Returns the message with the innermost cause, which is the most precise. Outer errors of a refused connection only
+ * say that it failed.
+ */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const inner: NodeJS.ErrnoException = causesOf(error).at(-1) ?? error
-  // Where every address of a name refused, their error has a code alone.
+  // If every address of a name refused, the error has only a code.
   const why = inner.message || inner.code
   return inner === error || !why ? error.message : `${error.message} (${why})`
 }
 
-/** An error with those behind it, the innermost last. */
+/** Returns an error with its causes. The innermost is last. */
 function causesOf(error: unknown): readonly Error[] {
   const causes: Error[] = []
   for (let one = error; one instanceof Error && causes.length < MOST_CAUSES; one = one.cause) causes.push(one)

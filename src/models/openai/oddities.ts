@@ -1,15 +1,18 @@
-/** What is odd about an endpoint's answers although none of them is wrong: told once each, since nothing else would show it. */
+/**
+ * Odd facts about an endpoint's answers, none of which is wrong in itself. Each is told once, since nothing else would
+ * show it.
+ */
 import type { GenerateRequest, Generation } from '../port.ts'
 import { NO_IDS, whyUntrainable } from '../trained-answer.ts'
 
 export type Oddities = {
-  /** @param whole whether as many prompt tokens were counted as the prompt may have */
+  /** @param whole whether the count of prompt tokens is plausible */
   readonly see: (request: GenerateRequest, generation: Generation, whole: boolean) => void
 }
 
-/** Prompts whose first answer is remembered for comparison. */
+/** Number of prompts whose first answer is remembered for comparison. */
 const REMEMBERED = 64
-/** So many equal answers in a row, with other seeds and none that differed, are no chance. */
+/** Number of equal answers with other seeds, and no different one, that cannot be chance. */
 const SUSPICIOUS = 24
 
 export function watchOddities(model: string, report: (message: string) => void): Oddities {
@@ -18,7 +21,7 @@ export function watchOddities(model: string, report: (message: string) => void):
   let equal = 0
   let differed = false
 
-  /** @param kind of which the first alone is told */
+  /** @param kind only the first of a kind is told */
   function tell(what: string, kind = what): void {
     if (told.has(kind)) return
     told.add(kind)
@@ -44,7 +47,7 @@ export function watchOddities(model: string, report: (message: string) => void):
     see(request, generation, whole) {
       const { usage } = generation
       const why = whyUntrainable(generation, model)
-      // Nothing was said, so nothing is missing.
+      // An empty answer has no missing tokens.
       if (why && (why.kind !== NO_IDS || usage.completionTokens > 0)) tell(why.text, why.kind)
       if (generation.finish === 'refused') return
       if (!whole)

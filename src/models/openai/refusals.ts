@@ -1,23 +1,29 @@
-/** What an endpoint does not take, as its refusals name it: it is asked otherwise from then on, and people are told once. */
+/** Fields that an endpoint refuses. Later requests go without them, and people are told once. */
 import OpenAI from 'openai'
 import type { ModelOptions } from '../provider.ts'
 import { NEUTRAL, OPTIONAL_FIELDS, type Wire, type WireOptions } from './wire.ts'
 
 export type Refusals = {
-  /** What requests leave out, and how they call their length. */
+  /** Returns the fields that requests leave out, and their name for the length. */
   readonly told: () => Pick<WireOptions, 'without' | 'lengthField'>
-  /** Whether the refused request can be asked otherwise: without a field that the server named, or with another name of it. */
+  /**
+   * Returns whether the refused request can be sent in another form: without a named field, or with another name of it.
+   */
   readonly adapts: (error: unknown, sent: Wire['body']) => boolean
-  /** What to change in the config where a refusal names a field that it sets and that cannot be left out; null for any other. */
+  /**
+   * Returns which key of the config to change, if the refusal names its field and it cannot be left out. Returns null
+   * otherwise.
+   */
   readonly advice: (error: unknown, sent: Wire['body']) => string | null
 }
 
-/** Fields without which sampling may be another one. */
+/** If one of these fields is left out, sampling may change. */
 const TELLING: ReadonlySet<string> = new Set(['top_k', 'min_p', 'repetition_penalty', 'top_p', 'temperature'])
 
 /**
- * @param kept fields of the config, which stand over ours and are never left out
- * @param section of the config that the requests are made by
+ * Remembers what the endpoint refuses.
+ * @param kept fields from the config. They replace others and are never left out.
+ * @param section section of the config that makes the requests
  */
 export function rememberRefusals({
   kept,
@@ -37,17 +43,18 @@ export function rememberRefusals({
     told: () => ({ without, lengthField }),
     adapts(error, sent) {
       const place = placesIn(error)
-      // Of calls that were under way together each is refused, and each goes on by what it had sent itself.
+      // Calls that run together are all refused. Each is judged by what it sent itself.
       const leaves = (field: string) => field in sent && !(field in kept) && place(field) >= 0
-      // A text completion has one name for its length.
+      // A text completion has only one name for its length.
       const renamed = 'messages' in sent && leaves('max_tokens') && place('max_completion_tokens') >= 0
       const fields = OPTIONAL_FIELDS.filter(
         (one) => leaves(one) && (!(one in NEUTRAL) || sent[one] === NEUTRAL[one]),
       )
-      // What is refused stands first; after it some servers list all that they take.
+      // The refused field stands first. Some servers list all accepted fields after it.
       const [field] = [...fields, ...(renamed ? ['max_tokens'] : [])].sort((a, b) => place(a) - place(b))
       if (field === undefined) {
-        // Refused for good in words that name what was not sent, such as a prompt's own: it was not about those fields.
+        // The refusal is final and names fields that were not sent, e.g. from the prompt's own words. So earlier
+        // refusals were not about these fields either.
         for (const one of without) if (!(one in sent) && place(one) >= 0) without.delete(one)
         return false
       }
@@ -76,25 +83,27 @@ export function rememberRefusals({
   }
 }
 
-/** What a field is called in a section of the config. */
+/** Names of fields in a section of the config. */
 const KEYS: Readonly<Record<string, string>> = {
   ...{ temperature: 'temperature', top_p: 'topP' },
   ...{ reasoning_effort: 'reasoningEffort', chat_template_kwargs: 'template' },
 }
 
-/** Whether a status may say that a request is worded wrongly: hosted reasoning models refuse log-probs with 403. */
+/** Returns whether a status may mean a wrong field. Hosted reasoning models refuse log-probs with 403. */
 export function isWorded(status: number | undefined): boolean {
   return status === 400 || status === 403 || status === 422
 }
 
-/** Where a refusal names a field, first of all as its `param`; -1 where it does not. */
+/**
+ * Returns a function that finds a field in a refusal. The refusal's `param` stands first. -1 if the field is absent.
+ */
 function placesIn(error: unknown): (field: string) => number {
   if (!(error instanceof OpenAI.APIError) || !isWorded(error.status)) return () => -1
   const said = `${error.param ?? ''} ${error.message}`
   return (field) => said.search(new RegExp(`(?<!\\w)${literally(field)}(?!\\w)`))
 }
 
-/** A name of the config may hold what has a meaning in an expression. */
+/** Escapes a name of the config for a regular expression. */
 function literally(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }

@@ -1,52 +1,63 @@
 /**
- * How much an endpoint takes, as far as it can be known without its tokenizer: its context in tokens, from the config, its list of
- * models or a refusal, and the tokens of a prompt, from how many characters a token and how many tokens an image had so far.
+ * Estimates how much an endpoint takes without its tokenizer. The context in tokens comes from the config, from the
+ * list of models, or from a refusal. The tokens of a prompt follow from earlier counts of characters a token and of
+ * tokens an image.
  */
 import { imagesOf } from '../content.ts'
 import type { GenerateRequest } from '../port.ts'
 
 export type Window = {
   /**
-   * Whether prompt and answer are expected to fit; true where nothing is known.
-   * @param ask for the endpoint's own word on its context; asked once, where it is not known. Null where it has none
+   * Returns whether prompt and answer are expected to fit. Returns true if nothing is known.
+   * @param ask asks the endpoint for its context, at most once, and only if it is unknown. Resolves to null if the
+   * endpoint does not tell.
    */
   readonly fits: (request: GenerateRequest, ask: () => Promise<number | null>) => Promise<boolean>
-  /** Tokens of a prompt that cannot fit by any count, and of the context that is too short for it; null for every other one. */
+  /**
+   * Returns the estimated tokens and the context, if the prompt cannot fit even by the most generous estimate. Returns
+   * null for every other prompt.
+   */
   readonly excess: (request: GenerateRequest) => { readonly tokens: number; readonly context: number } | null
-  /** Learns from an answer's count of prompt tokens; false where the prompt must have more: then it was cut. */
+  /**
+   * Updates the estimate from the server's count of prompt tokens. Returns false if the count is impossibly small: then
+   * the server cut the prompt.
+   */
   readonly learn: (request: GenerateRequest, promptTokens: number) => boolean
   /** Learns from the words of a refusal, such as `maximum context length is 4096 tokens`. */
   readonly refused: (request: GenerateRequest, message: string) => void
 }
 
-/** Characters of a token in texts of which nothing is known: fewer than in English, so that more is expected. */
+/** Characters a token in unknown texts. English has more, so this overestimates the tokens. */
 const FIRST_RATIO = 3
-/** Shorter prompts tell little: the template's own words are most of them. */
+/** Prompts with fewer characters tell little, because most of their words are the template's. */
 const LEAST_CHARACTERS = 400
-/** Of these the template's words are so few that characters a token are those of the text. */
+/** From this length on the template's words hardly matter. Characters a token are then those of the text. */
 const LONG_CHARACTERS = 2_000
-/** More characters than a token has in any text in use: English has four to five, indented programs up to six. */
+/** More characters a token than any text in use has. English has four to five, indented programs up to six. */
 const MOST_RATIO = 8
-/** A text may have so many times the characters a token of any seen before: a prompt that is not sent for nothing costs more than a refusal. */
+/**
+ * A text may have this many times the characters a token of any text so far. A prompt that is wrongly not sent costs
+ * more than a refusal.
+ */
 const SPARSER = 1.25
-/** With so many times the characters a token of the densest long text, not all of it was counted. */
+/** A text with this many times the characters a token of the densest long text was not counted whole. */
 const CUT = 2
-/** Characters that a token may have whatever the prompts so far had: a role's tasks may be Chinese and English. */
+/** Characters that a token may have, whatever the earlier prompts had. A role's tasks may be Chinese and English. */
 const ANY_RATIO = 6
 
-/** @param tokens of prompt and answer; null where the endpoint is to be asked */
+/** @param tokens tokens of prompt and answer. If it is null, the endpoint is asked. */
 export function createWindow(tokens: number | null): Window {
   let context = tokens
-  /** Whether the answer counts: a refusal may be about the prompt alone. */
+  /** Whether the answer counts towards the context. A refusal may be about the prompt alone. */
   let withAnswer = true
   let asked: Promise<void> | null = null
-  /** Least characters a token seen, in prompts of text alone. */
+  /** Fewest characters a token so far, in prompts without images. */
   let ratio: number | null = null
-  /** The same of long prompts, and the most. */
+  /** Fewest and most characters a token so far, in long prompts. */
   let long: { readonly least: number; readonly most: number } | null = null
-  /** Most tokens an image seen. */
+  /** Most tokens an image so far. */
   let imageTokens = 0
-  /** Most tokens of a prompt that was answered: no context is shorter. */
+  /** Most tokens of an answered prompt. The context is not shorter. */
   let answered = 0
 
   const textTokens = (request: GenerateRequest) => characters(request) / (ratio ?? FIRST_RATIO)
@@ -77,7 +88,7 @@ export function createWindow(tokens: number | null): Window {
       answered = Math.max(answered, promptTokens)
       const seen = images(request)
       if (seen > 0) {
-        // What the text does not take: its characters say nothing of an image's tokens.
+        // Tokens beyond those of the text belong to the images.
         imageTokens = Math.max(imageTokens, (promptTokens - textTokens(request)) / seen)
         return true
       }
@@ -95,9 +106,9 @@ export function createWindow(tokens: number | null): Window {
     },
     refused(request, message) {
       const told = toldContext(message)
-      // An image whose tokens nobody has told may be all of what was too much.
+      // The tokens of images are still unknown. The images alone may exceed the context.
       const unknown = images(request) > 0 && imageTokens === 0
-      // Where the words tell no number, less than what was refused.
+      // If the refusal gives no number, the context is below the estimate.
       const found = told !== null && told > answered ? told : unknown ? null : expected(request) - 1
       if (found === null) return
       if (context === null) withAnswer = false
@@ -106,7 +117,10 @@ export function createWindow(tokens: number | null): Window {
   }
 }
 
-/** The context that a refusal tells, as 131072, 131,072 or 128k; null where it tells none, or only by how much it was exceeded. */
+/**
+ * Returns the context that a refusal tells, as 131072, 131,072 or 128k. Returns null if it tells none, or only the
+ * excess.
+ */
 function toldContext(message: string): number | null {
   const [, digits, thousands] =
     /(?:context (?:length|size|window)|maximum model length)(?:(?!\bby\b)\D){0,20}?(\d{1,3}(?:[,.]\d{3}){1,2}(?!\d)|\d{1,4}(?=k)|\d{2,8})(k?)/i.exec(
@@ -115,7 +129,7 @@ function toldContext(message: string): number | null {
   return digits === undefined ? null : Number(digits.replaceAll(/[,.]/g, '')) * (thousands ? 1000 : 1)
 }
 
-/** Of the texts of a prompt, with its tools and their calls; prompts of tokens and images count nothing. */
+/** Counts the characters of a prompt with its tools and tool calls. Tokens and images count 0. */
 function characters({ prompt }: GenerateRequest, read = (text: string) => text): number {
   if ('text' in prompt) return read(prompt.text).length
   if (!('messages' in prompt)) return 0

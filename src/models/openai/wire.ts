@@ -1,4 +1,4 @@
-/** Requests and answers of the port as the OpenAI API words them, with the fields that vLLM and `rl serve` add. */
+/** Requests and answers of the port in the form of the OpenAI API, with the fields that vLLM and `rl serve` add. */
 import { z } from 'zod'
 import { byName } from '../names.ts'
 import type { ChatMessage, GenerateRequest, Generation, ImageRef } from '../port.ts'
@@ -6,7 +6,7 @@ import type { ModelOptions } from '../provider.ts'
 import { BadAnswer, refusalIn } from './faults.ts'
 import { isSameModel } from './model-name.ts'
 
-/** Fields that only make an answer richer or cheaper: a server that refuses one is asked without it from then on. */
+/** Fields that only make an answer richer or cheaper. If a server refuses one, later requests go without it. */
 export const OPTIONAL_FIELDS = [
   'return_token_ids',
   'seed_words',
@@ -22,7 +22,9 @@ export const OPTIONAL_FIELDS = [
   'temperature',
 ] as const
 
-/** Of these only what changes nothing is left out: another value is asked for, and answers without it would be other ones. */
+/**
+ * Values that change nothing. These two fields are left out only at these values, since other values change the answer.
+ */
 export const NEUTRAL: Readonly<Record<string, number>> = { top_p: 1, temperature: 1 }
 
 export type Wire = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
@@ -30,9 +32,9 @@ export type Wire = { readonly path: string; readonly body: Readonly<Record<strin
 export type WireOptions = Pick<ModelOptions, 'extraBody' | 'template' | 'reasoningEffort' | 'sendSeed'> & {
   /** Optional fields that the server refused. */
   readonly without: ReadonlySet<string>
-  /** Hosted reasoning models take `max_completion_tokens` only. */
+  /** Name of the length field. Hosted reasoning models take `max_completion_tokens` only. */
   readonly lengthField: 'max_tokens' | 'max_completion_tokens'
-  /** An image's data URL. */
+  /** Returns an image's data URL. */
   readonly urlOf: (image: ImageRef) => string
 }
 
@@ -58,8 +60,8 @@ export function toWire(
       : { prompt: 'text' in prompt ? prompt.text : Array.from(prompt.tokens) }),
     [chat ? lengthField : 'max_tokens']: request.maxTokens,
     temperature: request.temperature,
-    // Always told, neutral ones too: servers take what is absent from the model's generation_config.json, and log-probs are then
-    // not those of the sampling (vLLM with Qwen2.5-Instruct: repetition_penalty 1.1).
+    // Sent always, also if neutral. Servers take absent values from the model's generation_config.json. Log-probs would
+    // then not be those of the sampling (vLLM with Qwen2.5-Instruct: repetition_penalty 1.1).
     top_p: topP ?? 1,
     top_k: request.topK || -1,
     min_p: request.minP ?? 0,
@@ -70,7 +72,7 @@ export function toWire(
     ...(stopTokens && stopTokens.length > 0 ? { stop_token_ids: stopTokens } : {}),
     ...(choices ? { choice_token_ids: choices } : {}),
     ...(cacheKey === undefined ? {} : { prompt_cache_key: cacheKey }),
-    // Servers take signed 64 bits at best and 31 at worst; `rl serve` takes the seed as it is.
+    // Servers take 31 to 64 signed bits. `rl serve` takes the whole seed.
     ...(sendSeed ? { seed: seed[0] >>> 1, seed_words: seed } : {}),
     logprobs: chat ? true : 0,
     return_token_ids: true,
@@ -101,22 +103,24 @@ function wireMessage(
   }
 }
 
-/** What only makes an answer richer is taken as untold if it makes no sense: the answer itself is there. An empty list is untold as well. */
+/**
+ * Ids of tokens. If they make no sense, or the list is empty, they count as untold: the answer itself is still usable.
+ */
 export const wireIds = z
   .array(z.int().nonnegative().max(0x7fffffff))
   .nullish()
   .catch(null)
   .transform((list) => (list?.length ? list : null))
-/** vLLM writes -9999 for what is minus infinity: no token that was drawn has either. */
+/** A log-prob. vLLM writes -9999 for minus infinity. No drawn token has that value. */
 const logprob = z.number().gt(-9999).max(1e-3).nullable()
-/** A text, which some servers write in parts. */
+/** A text. Some servers write it in parts. */
 export const wireContent = z.union([
   z.string(),
   z
     .array(z.object({ type: z.literal('text'), text: z.string() }))
     .transform((parts) => parts.map(({ text }) => text).join('')),
 ])
-/** JSON, which some servers write as it is and others as a text. */
+/** JSON. Some servers write it as an object, others as a text. */
 export const callArguments = z.union([
   z.string(),
   byName(z.unknown()).transform((values) => JSON.stringify(values)),
@@ -162,7 +166,7 @@ const answerSchema = z.object({
     .catch(null),
 })
 
-/** Where the answer stands among the choices: they are known by their number, and one call asks for the first. */
+/** Returns the index of the answer among the choices. Choices have numbers, and a call asks for the first. */
 export function placeOfChoice(choices: readonly unknown[]): number {
   const indexOf = (choice: unknown) => (choice as { readonly index?: unknown } | null)?.index ?? 0
   return Math.max(
@@ -172,11 +176,11 @@ export function placeOfChoice(choices: readonly unknown[]): number {
 }
 
 /**
- * The generation that an answer holds. Token ids and log-probs are kept if both have one entry a token. Of an answer that was
- * refused, or that a filter cut, neither is kept, nor a text: what stands in it is no action and no verdict. Of an answer
- * that names another model than the one that was asked, or none, neither is kept.
- * @param model as it was asked for; not compared if absent
- * @throws BadAnswer, and the error that stands in the place of an answer
+ * Returns the generation that an answer holds. Token ids and log-probs are kept if both have one entry for each token.
+ * If the answer was refused or a filter cut it, neither these nor the text are kept. If the answer names no model or
+ * another model, ids and log-probs are not kept.
+ * @param model name in the request. Not compared if absent.
+ * @throws BadAnswer, or the error that stands in place of an answer
  */
 export function fromWire(
   answer: unknown,
@@ -240,18 +244,18 @@ function badAnswer({ path, message }: Issue, before: readonly PropertyKey[]): Ba
   return new BadAnswer('bad-answer', `${[...before, ...path].join('.') || 'the answer'}: ${message}`)
 }
 
-/** A stranger's name in messages. */
+/** Returns a foreign name in a form that is safe in messages. */
 function shown(name: string): string {
   return name.replaceAll(/\p{C}/gu, '?').slice(0, 200)
 }
 
-/** An answer that was cut off before its first word. */
+/** The answer of a model that was cut off before its first word. */
 export const CUT_OFF: Generation = {
   ...{ text: '', finish: 'length', tokens: null, logprobs: null, promptTokens: null },
   usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
 }
 
-/** Up to the end of thinking, as the texts of the tokens tell; all where they tell no such end. */
+/** Counts the tokens up to the end of thinking. Returns all if the texts of the tokens show no end. */
 function reasoningTokens({ logprobs }: z.infer<typeof choiceSchema>, all: number): number {
   let text = ''
   for (const [index, { token = '' }] of (logprobs?.content ?? []).entries()) {
@@ -263,7 +267,7 @@ function reasoningTokens({ logprobs }: z.infer<typeof choiceSchema>, all: number
 
 const END_OF_THINKING = '</think>'
 
-/** How vLLM and SGLang call an end that the model did not come to. */
+/** Names of vLLM and SGLang for an end that the model did not reach. */
 const BROKEN_OFF: ReadonlySet<string> = new Set(['abort', 'error'])
 
 function same(a: readonly number[], b: ArrayLike<number>): boolean {
