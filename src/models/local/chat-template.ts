@@ -1,13 +1,16 @@
-/** Chat templates, rendered as transformers' Jinja renders them where the library reads a call in another way. */
+/** Renders chat templates like transformers' Jinja, also in cases in which the library reads a call differently. */
 import { Template } from '@huggingface/jinja'
 import { capitalized, renderTemplate, stripped } from './template-interpreter.ts'
 import { markNumbers, unquoteNumbers, withNumbers } from './written-numbers.ts'
 
 export type ChatTemplate = { readonly render: (variables: Readonly<Record<string, unknown>>) => string }
 
-/** @throws Error where the text is no template, or uses what would be rendered otherwise. */
+/**
+ * Parses a template.
+ * @throws Error if the text is no template, or uses a feature that would be rendered differently
+ */
 export function chatTemplate(text: string): ChatTemplate {
-  // Jinja ends lines alike before anything else.
+  // Jinja first makes all line ends alike.
   const template = new Template(text.replaceAll(/\r\n?/g, '\n'))
   rewrite(template.parsed)
   return {
@@ -32,7 +35,7 @@ const MONTHS = 'January February March April May June July August September Octo
 const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
 const two = (value: number) => String(value).padStart(2, '0')
 
-/** Python's `strftime` of the local time, in English whatever the process's language. */
+/** Python's `strftime` of the local time, in English whatever the language of the process. */
 function strftimeNow(format: unknown): string {
   const now = new Date()
   const hour = now.getHours() % 12 || 12
@@ -55,7 +58,7 @@ function capitalize(text: unknown): string {
   return capitalized(text)
 }
 
-/** Python's `==`: lists and dictionaries by what they hold, and a text is never a number. */
+/** Python's `==`: lists and dictionaries compare by content, and a text never equals a number. */
 function isEqual(one: unknown, other: unknown): boolean {
   type Held = { readonly value: unknown }
   if (one instanceof Map && other instanceof Map)
@@ -72,7 +75,7 @@ function isEqual(one: unknown, other: unknown): boolean {
   return number(one) === number(other)
 }
 
-/** By names that no template has: the library does not let its own be declared anew. */
+/** Own functions under names that no template has. The library does not allow new declarations of its own names. */
 const OURS = {
   ' strip': strip('strip', { left: true, right: true }),
   ' lstrip': strip('lstrip', { left: true, right: false }),
@@ -95,7 +98,7 @@ const call = (name: string, args: readonly unknown[]): Node => ({
   args,
 })
 
-/** Puts our functions where the library's would be called, in place. */
+/** Replaces calls of the library's functions by calls of ours, in place. */
 function rewrite(value: unknown): unknown {
   if (Array.isArray(value)) {
     for (const [i, one] of value.entries()) value[i] = rewrite(one)
@@ -135,7 +138,7 @@ function ourFilter(node: Node): Node {
   return name === 'tojson' ? call('unquoted', [node]) : node
 }
 
-/** Python's method and Jinja's filter differ from each other and from the library's. */
+/** Refuses `title`, because Python's method, Jinja's filter and the library's version all differ. */
 function refuseTitle(name: string): void {
   if (name === 'title') throw new Error('title is not implemented')
 }

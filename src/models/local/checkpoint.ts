@@ -1,6 +1,6 @@
 /**
- * The weights of a model folder, read and written: model.safetensors (or shards with an index), an adapter's
- * adapter_model.safetensors, and optimizer.safetensors with AdamW's moments beside them.
+ * Reads and writes the weights of a model folder: model.safetensors (or shards with an index), an adapter's
+ * adapter_model.safetensors, and AdamW's moments in optimizer.safetensors.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
@@ -30,7 +30,7 @@ import type { TokenizerFiles } from './tokenizer.ts'
 const ADAPTER_WEIGHTS = 'adapter_model.safetensors'
 const OPTIMIZER = 'optimizer.safetensors'
 
-/** Everything that is in memory after loading. */
+/** Everything in memory after loading. */
 export type Checkpoint = {
   readonly weights: ReadonlyMap<string, Float32Array>
   readonly adapter: Adapter | null
@@ -38,8 +38,8 @@ export type Checkpoint = {
 }
 
 /**
- * The base's weights one by one, in checkpoint order: each can be moved to its place before the next is read.
- * @throws RlError `model.weights` where the folder's weights are not those of its config
+ * Yields the base's weights one by one, in checkpoint order. Each can be moved to its place before the next is read.
+ * @throws RlError `model.weights` if the weights do not match the folder's config
  */
 export async function* readWeights({ base, config }: ModelFolder): AsyncGenerator<NamedTensor> {
   const source = await openWeights(base)
@@ -61,12 +61,12 @@ export async function* readWeights({ base, config }: ModelFolder): AsyncGenerato
   }
 }
 
-/** The folder's own adapter, null where it is none. */
+/** Returns the folder's own adapter. Returns null if the folder is no adapter. */
 export async function adapterOf({ folder, isAdapter, config }: ModelFolder): Promise<Adapter | null> {
   return isAdapter ? await readAdapter(folder, config) : null
 }
 
-/** Reads weights, adapter and, where asked for and present, the optimiser's moments. */
+/** Reads weights and adapter. Reads the optimiser's moments too, if requested and present. */
 export async function readCheckpoint(
   model: ModelFolder,
   { optimizer = true }: { readonly optimizer?: boolean } = {},
@@ -83,7 +83,10 @@ export async function readCheckpoint(
 const EMBEDDING = 'model.embed_tokens.weight'
 const HEAD = 'lm_head.weight'
 
-/** A file may hold a copy of a tied head; another one would be left out of every sum. */
+/**
+ * Refuses a head that differs from the embedding if the head is tied. A file may hold a copy, but a different head
+ * would be ignored.
+ */
 async function refuseOtherHead(base: string, source: TensorSource, embedding: Float32Array): Promise<void> {
   if (!source.entries.has(HEAD)) return
   const head = await source.read(HEAD)
@@ -94,10 +97,10 @@ async function refuseOtherHead(base: string, source: TensorSource, embedding: Fl
   })
 }
 
-/** Tensors that others write beside the weights and that are computed from the config. */
+/** Tensors that other programs write beside the weights. They are computed from the config. */
 const COMPUTED = /\.rotary_emb\.inv_freq$/
 
-/** A weight that nothing here reads would be left out of every sum: the model would be another one. */
+/** Refuses a weight that nothing here reads. Without it the model would be another one. */
 function refuseStrangers(base: string, source: TensorSource, config: ModelConfig): void {
   const shapes = paramShapes(config)
   for (const name of source.entries.keys()) {
@@ -114,9 +117,9 @@ function refuseStrangers(base: string, source: TensorSource, config: ModelConfig
 }
 
 /**
- * Writes a folder so that it is there whole or not at all: into a temporary folder beside it, then renamed. What stood
- * there before is replaced.
- * @returns SHA-256 (hex) of the weights file: model.safetensors, or adapter_model.safetensors where there is an adapter.
+ * Writes a folder whole or not at all: a temporary folder beside it is renamed. An older folder at this path is
+ * replaced.
+ * @returns SHA-256 (hex) of the weights file: model.safetensors, or adapter_model.safetensors if there is an adapter
  */
 export async function writeModelFolder(
   path: string,
@@ -124,7 +127,7 @@ export async function writeModelFolder(
     readonly config: ModelConfig
     readonly tokenizer: TokenizerFiles
     readonly weights: readonly NamedTensor[]
-    /** Written alone, on the base named, in place of the weights. */
+    /** Adapter to write in place of the weights, with the name of its base. */
     readonly adapter?: { readonly adapter: Adapter; readonly base: string } | null
     readonly optimizer?: OptimizerState | null
     readonly dtype?: WeightDtype
@@ -183,7 +186,10 @@ export async function writeModelFolder(
   }
 }
 
-/** SHA-256 (hex) of the weights file; where the weights are sharded, of the index and then every shard in the order of their names. */
+/**
+ * Returns the SHA-256 (hex) of the weights file. If the weights are sharded, the digest covers the index and then every
+ * shard by name.
+ */
 export async function weightsDigest({
   folder,
   base,
@@ -195,7 +201,7 @@ export async function weightsDigest({
   return hash.digest('hex')
 }
 
-/** The same of a folder by itself: of an adapter whose base is elsewhere as well. */
+/** Returns the digest of a folder by itself, also of an adapter whose base is elsewhere. */
 export function folderDigest(folder: string): Promise<string> {
   return weightsDigest({ folder, base: folder, isAdapter: holdsAdapter(folder) })
 }
@@ -218,7 +224,7 @@ export async function openWeights(folder: string): Promise<TensorSource> {
   return openShards(index)
 }
 
-/** AdamW's moments, null where the folder has none. */
+/** Reads AdamW's moments. Returns null if the folder has none. */
 export async function readOptimizer(folder: string): Promise<OptimizerState | null> {
   const path = join(folder, OPTIMIZER)
   if (!existsSync(path)) return null
@@ -235,14 +241,17 @@ export async function readOptimizer(folder: string): Promise<OptimizerState | nu
   }
 }
 
-/** @returns SHA-256 (hex) of the file */
+/**
+ * Writes AdamW's moments.
+ * @returns SHA-256 (hex) of the file
+ */
 async function writeOptimizer(folder: string, { step, tensors }: OptimizerState): Promise<string> {
   const named = [...tensors].map(([name, tensor]) => ({ name, ...tensor }))
   const metadata = { step: String(step) }
   return (await writeSafetensors(join(folder, OPTIMIZER), named, { metadata })).sha256
 }
 
-/** Puts `from` where `to` is: two renames, so that a crash leaves one of the two whole. */
+/** Moves `from` to the place of `to`. It takes two renames, so a crash leaves one of the two whole. */
 async function swap(from: string, to: string): Promise<void> {
   const handle = await open(from)
   await handle.sync()
@@ -255,11 +264,14 @@ async function swap(from: string, to: string): Promise<void> {
   } else await rename(from, to)
 }
 
-/** What folders of models hold, as they are written here and elsewhere. */
+/** Names of files in model folders, from this project and others. */
 const OF_A_MODEL =
   /^(?:config|generation_config|adapter_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|chat_template|cold-start|digests)\.json$|^(?:adapter_)?model[\w.-]*\.safetensors(?:\.index\.json)?$|^optimizer\.safetensors$|^tokenizer\.model$|^merges\.txt$|^chat_template\.jinja$|^additional_chat_templates$|^(?:README|LICENSE)(?:\.\w+)?$|^\.gitattributes$/
 
-/** Whatever else lies there would be lost, beside a config.json too: many programs call a file so. */
+/**
+ * Returns whether a folder holds only files of a model. Other files would be lost. A config.json alone proves nothing,
+ * since many programs use that name.
+ */
 async function isReplaceable(folder: string): Promise<boolean> {
   const names = await readdir(folder)
   if (names.length === 0) return true

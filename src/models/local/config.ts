@@ -13,30 +13,30 @@ export type ModelConfig = {
   readonly intermediateSize: number
   readonly layers: number
   readonly heads: number
-  /** Key and value heads; each serves `heads / kvHeads` query heads. */
+  /** Number of key and value heads. Each serves `heads / kvHeads` query heads. */
   readonly kvHeads: number
   readonly headDim: number
   /** Most positions of one sequence. */
   readonly contextTokens: number
   readonly ropeTheta: number
   readonly normEps: number
-  /** The output head is the embedding matrix. */
+  /** Whether the output head is the embedding matrix. */
   readonly tiedHead: boolean
-  /** Bias on the query, key and value projections (Qwen2). */
+  /** Whether the query, key and value projections have a bias (Qwen2). */
   readonly qkvBias: boolean
-  /** Bias on the attention's output projection too (`attention_bias` of Qwen3 and Llama). */
+  /** Whether the attention's output projection has a bias too (`attention_bias` of Qwen3 and Llama). */
   readonly outputBias: boolean
-  /** RMSNorm on each query and key head before the rotation (Qwen3). */
+  /** Whether each query and key head has an RMSNorm before the rotation (Qwen3). */
   readonly qkNorm: boolean
   readonly bosToken: number | null
   readonly eosTokens: readonly number[]
 }
 
 const count = z.number().int().positive()
-/** Beyond any model there is: sizes that would only be found wrong after counting through them. */
+/** Above any real model. Larger sizes would be found wrong only after long counting. */
 const width = count.max(2 ** 20)
 
-/** Keys that change nothing here: how the model was made, how others run it, and what training alone reads. */
+/** Keys that change nothing here: how the model was made, how others run it, and keys of training alone. */
 const WITHOUT_EFFECT = [
   ...['architectures', 'auto_map', 'transformers_version', 'transformers.js_config', 'torch_dtype', 'dtype'],
   ...['use_cache', 'initializer_range', 'attention_dropout', 'pretraining_tp'],
@@ -73,16 +73,16 @@ const schema = z.looseObject({
   layer_types: z.array(z.literal('full_attention')).nullish(),
   use_sliding_window: z.boolean().default(false),
   hidden_act: z.literal('silu').default('silu'),
-  /** transformers lets every token see all where it is false. */
+  /** If this is false, transformers lets every token see all others. */
   is_causal: z.literal(true, 'attention to later tokens is not implemented').optional(),
   bos_token_id: z.number().int().nullish(),
   eos_token_id: z.union([z.number().int(), z.array(z.number().int())]).nullish(),
 })
 
-/** The `quantization_config` that transformers leaves beside plain weights which it has read from a GGUF file. */
+/** The `quantization_config` that transformers leaves beside plain weights from a GGUF file. */
 const readFromGguf = z.looseObject({ quant_method: z.literal('gguf') })
 
-/** Rotary positions without scaling: `rope_type: default` asks for nothing. Resolves to its theta. */
+/** Returns theta of rotary positions without scaling. `rope_type: default` asks for no scaling. */
 function plainRope(value: Record<string, unknown> | null | undefined, refuse: Refuse, key: string) {
   if (!value) return undefined
   const kind = value.rope_type ?? value.type ?? 'default'
@@ -98,9 +98,9 @@ type Refuse = (key: string, why: string) => never
 
 /**
  * Reads the parsed config.json of a Hugging Face folder.
- * @param source Where it came from, for messages.
- * @throws RlError `model.config` for another architecture, a feature that is not implemented (rope scaling, sliding window) and for
- * any other key that asks for something: a model that is read only in part would be another model.
+ * @param source origin of the config, for messages
+ * @throws RlError `model.config` for another architecture, an unsupported feature (rope scaling, sliding window), or
+ * any unknown key with an effect. A model that is read only in part would be another model.
  */
 export function parseModelConfig(json: unknown, source = 'config.json'): ModelConfig {
   const parsed = schema.safeParse(json)
@@ -126,7 +126,7 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
   }
   const scaled = plainRope(raw.rope_scaling, refuse, 'rope_scaling')
   const parameters = plainRope(raw.rope_parameters, refuse, 'rope_parameters')
-  // As transformers reads them: rope_scaling is the older name of rope_parameters and stands in its place.
+  // As in transformers: rope_scaling is the older name of rope_parameters and takes precedence.
   const isScaled = Object.keys(raw.rope_scaling ?? {}).length > 0
   const theta = (isScaled ? scaled : parameters) ?? raw.rope_theta
   if (raw.use_sliding_window) refuse('use_sliding_window', 'sliding-window attention is not implemented')
@@ -136,7 +136,7 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
   const heads = raw.num_attention_heads
   const kvHeads = raw.num_key_value_heads ?? heads
   const headDim = raw.head_dim ?? (family === 'qwen3' ? 128 : raw.hidden_size / heads)
-  // Llama's own where the file has no such key; null stands for none.
+  // Without the keys a Llama model has the ids 1 and 2. Null means no id.
   const { bos_token_id: bos = 1, eos_token_id: eos = 2 } = family === 'llama' ? raw : { ...NO_ENDS, ...raw }
   if (heads % kvHeads !== 0) refuse('num_key_value_heads', `${kvHeads} does not divide ${heads} heads`)
   if (!Number.isInteger(headDim) || headDim % 2 !== 0) refuse('head_dim', `${headDim} is not an even integer`)
@@ -163,8 +163,9 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
 }
 
 /**
- * @param ids token ids by the key that names them; null and absent ones are none
- * @throws RlError `model.config` for one that the vocabulary has not: as an end token it would never come
+ * Checks that the vocabulary has these ids.
+ * @param ids token ids by their keys. Null and absent values are skipped.
+ * @throws RlError `model.config` for an id outside the vocabulary. Such an end token would never come.
  */
 export function checkIds(
   ids: Readonly<Record<string, number | readonly number[] | null | undefined>>,
@@ -186,7 +187,9 @@ const ARCHITECTURES: Readonly<Record<ModelFamily, string>> = {
   llama: 'LlamaForCausalLM',
 }
 
-/** The config.json that `parseModelConfig` reads back to the same value, as Hugging Face's transformers writes it. */
+/**
+ * Returns the config.json of a config, as transformers writes it. `parseModelConfig` reads it back to the same value.
+ */
 export function modelConfigJson(config: ModelConfig): Record<string, unknown> {
   return {
     architectures: [ARCHITECTURES[config.family]],
@@ -206,7 +209,7 @@ export function modelConfigJson(config: ModelConfig): Record<string, unknown> {
     hidden_act: 'silu',
     ...(config.family === 'llama' ? {} : { use_sliding_window: false }),
     bos_token_id: config.bosToken,
-    // transformers' generate() fails with an empty list.
+    // transformers' generate() fails on an empty list.
     eos_token_id: config.eosTokens.length > 1 ? [...config.eosTokens] : (config.eosTokens[0] ?? null),
     torch_dtype: 'float32',
   }

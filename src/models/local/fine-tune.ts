@@ -15,10 +15,16 @@ const recordSchema = z.union([
   z.strictObject({ text: z.string().min(1) }),
 ])
 
-/** `prompt` and `completion` (trained), `messages` (the assistant's are trained), or `text` (trained but for its first token). */
+/**
+ * A record of training data: `prompt` and `completion` (trained), `messages` (those of the assistant are trained), or
+ * `text` (trained except its first token).
+ */
 export type FineTuneRecord = z.infer<typeof recordSchema>
 
-/** @throws RlError `data.record` with the line's number. */
+/**
+ * Parses records from JSON lines.
+ * @throws RlError `data.record` with the number of the line
+ */
 export function parseRecords(jsonl: string, source: string): FineTuneRecord[] {
   return jsonl.split('\n').flatMap((line, i) => {
     if (line.trim() === '') return []
@@ -42,7 +48,7 @@ export function parseRecords(jsonl: string, source: string): FineTuneRecord[] {
   })
 }
 
-/** Every text of a record: what a new tokenizer must cover. */
+/** Returns every text of a record. A new tokenizer must cover them. */
 export function recordTexts(record: FineTuneRecord): string[] {
   if ('text' in record) return [record.text]
   if ('prompt' in record) return [record.prompt, record.completion]
@@ -50,8 +56,9 @@ export function recordTexts(record: FineTuneRecord): string[] {
 }
 
 /**
- * The record's tokens, the trained ones marked; the end token after a completion is trained too. One sample, but for chats whose
- * template writes earlier turns anew when later ones come (Qwen3 leaves out what was thought): there one for each answer.
+ * Returns the record's tokens with the trained ones marked. The end token after a completion is trained too. A record
+ * is one sample, with one exception: some templates change earlier turns when later ones come (Qwen3 drops the
+ * reasoning). Such a chat gives one sample for each answer.
  */
 export function supervisedSamples(
   record: FineTuneRecord,
@@ -77,8 +84,8 @@ export function supervisedSamples(
 }
 
 /**
- * The tokens that each of these texts, each of which begins with the one before, adds to it: as the text is tokenised whole, since a
- * tokenizer may treat the beginning of a text in its own way. Where tokens reach over the joint, those of the added text alone.
+ * Returns the tokens that each text adds to the previous one, which it begins with. Texts are tokenised whole, because
+ * a tokenizer may treat the start of a text differently. If a token spans the joint, only the added text is tokenised.
  */
 function pieces(texts: readonly string[], encode: (text: string) => ArrayLike<number>): number[][] {
   let known: number[] = []
@@ -108,7 +115,7 @@ function sampleOf(id: string, parts: readonly Part[]): TrainingSample {
   }
 }
 
-/** A chat up to an answer of the assistant, without and with it, as the template renders it. */
+/** A rendered chat up to an answer of the assistant, without and with the answer. */
 type Turn = { readonly before: string; readonly after: string }
 
 function chatTurns(messages: readonly z.infer<typeof message>[], tokenizer: Tokenizer): Turn[] {
@@ -125,7 +132,7 @@ function chatTurns(messages: readonly z.infer<typeof message>[], tokenizer: Toke
   })
 }
 
-/** What the template adds for an answer is trained up to the end token. */
+/** The template's text of an answer is trained up to the end token. */
 function turnParts(turns: readonly Turn[], tokenizer: Tokenizer): Part[] {
   const texts = turns.flatMap(({ before, after }) => [before, after])
   return pieces(texts, (text) => tokenizer.encode(text)).flatMap((tokens, i) => {
@@ -138,9 +145,9 @@ function turnParts(turns: readonly Turn[], tokenizer: Tokenizer): Part[] {
 
 export type FineTuneOptions = {
   readonly epochs: number
-  /** Samples of one optimiser step. */
+  /** Number of samples of one optimiser step. */
   readonly batch: number
-  /** The highest rate: reached after the warm-up, then a half cosine down to a tenth. */
+  /** Highest rate. It is reached after the warm-up and falls to a tenth by half a cosine. */
   readonly learningRate: number
   /** Share of the steps in which the rate rises. */
   readonly warmup: number
@@ -158,8 +165,8 @@ export type FineTuneStep = {
 }
 
 /**
- * One optimiser step for each batch of each epoch, in an order drawn from the seed.
- * @throws RlError `model.not-finite` where a step was refused; the weights are those before it.
+ * Runs one optimiser step for each batch of each epoch, in an order drawn from the seed.
+ * @throws RlError `model.not-finite` if a step was refused. The weights are then those before it.
  */
 export async function fineTune(
   model: TrainableModel,

@@ -6,22 +6,22 @@ import { squaredNorm } from './optimizer.ts'
 import { type LocalModel, weight } from './params.ts'
 import { type ForwardOptions, headName, headWeight, hiddenStates, pack } from './transformer.ts'
 
-/** What scoring needs of a sample. */
+/** Fields of a sample that scoring needs. */
 export type ScoredSample = Pick<TrainingSample, 'tokens' | 'mask' | 'allowed'>
 
-/** A sample and what it is to the optimiser step that it belongs to. */
+/** A sample with its weights in an optimiser step. */
 export type WeightedSample = {
   readonly sample: TrainingSample
-  /** Of each of its trained tokens in the loss. */
+  /** Weight of each of its trained tokens in the loss. */
   readonly weight: number
-  /** Of each token in the mean entropy of the step; read where there is an entropy bonus. */
+  /** Weight of each token in the mean entropy of the step. Read only for an entropy bonus. */
   readonly entropyMean?: number
-  /** [T] 1 for the tokens that the objective is about; all trained ones where absent. */
+  /** [T] 1 for tokens that the objective counts. Default: all trained tokens. */
   readonly chosen?: Uint8Array | undefined
 }
 
 export type Gradients = {
-  /** By name of the weight; the caller's to dispose. */
+  /** Gradients by name of the weight. The caller disposes them. */
   readonly gradients: Map<string, tf.Tensor>
   /** Weighted sum over the trained tokens. */
   readonly loss: number
@@ -34,7 +34,7 @@ export type Gradients = {
   readonly norm: number
 }
 
-/** Gradients and sums of one micro-batch; the gradients are the caller's. */
+/** Returns gradients and sums of one micro-batch. The caller disposes the gradients. */
 export async function lossGradients(
   model: LocalModel,
   names: readonly string[],
@@ -74,7 +74,7 @@ export async function lossGradients(
   const [lossSum] = await value.data()
   const [kl, drift, clipped, entropy] = await sums!.data()
   tf.dispose([value, sums!])
-  // Gradients come by the names of the variables, in the engine's registry.
+  // The engine names gradients by the names of its variables.
   const gradients = new Map(names.map((name, i) => [name, grads[variables[i].name]] as const))
   return {
     gradients,
@@ -87,7 +87,7 @@ export async function lossGradients(
   }
 }
 
-/** [samples, rows] 1 / n where the row is one of the sample's n. */
+/** Returns [samples, rows] 1 / n if the row is one of the sample's n rows, else 0. */
 function membersOf(batch: readonly WeightedSample[], rows: Rows): tf.Tensor2D {
   const values = new Float32Array(batch.length * rows.count)
   const counts = batch.map(({ sample }) => countTrained(sample))
@@ -98,7 +98,7 @@ function membersOf(batch: readonly WeightedSample[], rows: Rows): tf.Tensor2D {
 }
 
 export type RowOptions = ForwardOptions & {
-  /** Logits are divided by it; 1 where absent. */
+  /** Logits are divided by this temperature. Default: 1. */
   readonly temperature?: number
 }
 
@@ -107,7 +107,7 @@ type GradientOptions = {
   readonly ofEntropy?: boolean
 }
 
-/** Log-probs and entropies of the trained tokens, [2, rows]. */
+/** Returns log-probs and entropies of the trained tokens, [2, rows]. */
 export function rowLogprobs(
   model: LocalModel,
   batch: readonly { readonly sample: ScoredSample }[],
@@ -116,7 +116,7 @@ export function rowLogprobs(
 ): tf.Tensor2D {
   const hidden = hiddenStates(model, pack(batch.map((item) => item.sample.tokens)), forward)
   const chosen = selectRows(hidden, predictors)
-  // The head is linear: its logits are divided with its inputs.
+  // The head is linear, so dividing its inputs divides its logits.
   const rows = temperature === 1 ? chosen : (chosen.mul(1 / temperature) as tf.Tensor2D)
   return headLogprobs(rows, headWeight(model), targets, allowed, { frozen: frozenHead, ofEntropy })
 }
@@ -124,11 +124,11 @@ export function rowLogprobs(
 /** The trained tokens of a batch, sample by sample. */
 export type Rows = {
   readonly count: number
-  /** Packed position whose hidden state predicts the row's token: the one before it. */
+  /** Packed positions whose hidden states predict the rows' tokens: one position earlier. */
   readonly predictors: Int32Array
   readonly targets: Int32Array
   readonly allowed: Allowed | undefined
-  /** Visits (sample of the batch, token position, row). */
+  /** Calls `visit` with the sample's index in the batch, the token position, and the row. */
   each(visit: (s: number, t: number, row: number) => void): void
 }
 
@@ -160,7 +160,7 @@ export function gatherRows(samples: readonly ScoredSample[]): Rows {
   return { count, predictors, targets, allowed: restricted, each }
 }
 
-/** Number of trained tokens. */
+/** Returns the number of trained tokens. */
 export function countTrained({ mask }: Pick<TrainingSample, 'mask'>): number {
   let count = 0
   for (const bit of mask) if (bit) count++

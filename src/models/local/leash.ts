@@ -3,23 +3,27 @@ import type { UpdateOptions } from '../port.ts'
 import { type Params, weight } from './params.ts'
 
 /**
- * Keeps an update within its KL limit: a step that went too far is halved, and so is the rate of those behind it, until it is short
- * enough; where no halving is left it is taken back. Without `klHalvings` a step stays as it is.
+ * Keeps an update within its KL limit. A step that went too far is halved until it is short enough, and so is the rate
+ * of later steps. If no halvings are left, the step is undone. Without `klHalvings` a step stays.
  */
 export type Leash = {
-  /** @param kl of the policy that sampled to the present one: the mean `drift` of models/local/loss.ts over trained tokens */
+  /**
+   * Returns whether a KL exceeds the limit.
+   * @param kl KL from the sampling policy to the present one: the mean `drift` of models/local/loss.ts over trained
+   * tokens
+   */
   tooFar(kl: number): boolean
-  /** How often a step was halved: so often is the learning rate as well. */
+  /** Number of times that a step was halved. The learning rate is halved as often. */
   readonly halvings: number
-  /** Before a step; the weights that it will move are copied, four bytes each. */
+  /** Copies the weights that the next step moves, four bytes each. */
   keep(): Promise<void>
-  /** Leaves half of what is left of the last step; false where there is none, or it may not be halved any more. */
+  /** Undoes half of the rest of the last step. Returns false if there is no step, or no halvings are left. */
   halve(): Promise<boolean>
-  /** Leaves nothing of the last step; false where there is none. */
+  /** Undoes the last step. Returns false if there is none. */
   takeBack(): Promise<boolean>
 }
 
-/** @param names the weights that the update moves */
+/** @param names names of the weights that the update moves */
 export function createLeash(
   params: Params,
   names: readonly string[],

@@ -1,9 +1,9 @@
-/** Which modules an adapter_config.json of PEFT names: what its weights hold beyond them, PEFT leaves out. */
+/** Finds the modules that an adapter_config.json of PEFT names. PEFT ignores weights of other modules. */
 import { runInNewContext } from 'node:vm'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 
-/** The linear layers of the models that are read here. */
+/** The linear layers of the supported models. */
 export const LORA_TARGETS = [
   'q_proj',
   'k_proj',
@@ -28,18 +28,18 @@ export const targetKeys = {
   target_modules: names.nullish(),
   exclude_modules: names.nullish(),
   layers_to_transform: layers.nullish(),
-  /** What stands before the number of a layer. */
+  /** Names before the number of a layer. */
   layers_pattern: patterns.nullish(),
 }
 
-/** What PEFT takes where none are named, for all families that are read here. */
+/** Modules that PEFT takes if none are named, for all supported families. */
 const STANDARD = ['q_proj', 'v_proj']
 
 export type Targets = z.infer<z.ZodObject<typeof targetKeys>>
 
 /**
- * Those of the modules, e.g. `model.layers.0.self_attn.q_proj`, that are named.
- * @param source of the targets, for messages
+ * Returns the modules that the targets name, e.g. `model.layers.0.self_attn.q_proj`.
+ * @param source source of the targets, for messages
  * @throws RlError `model.lora` for an expression whose matching does not end
  */
 export function namedModules(
@@ -66,7 +66,7 @@ export function namedModules(
   })
 }
 
-/** NaN where it stands in none. */
+/** Returns the layer of a module. Returns NaN if it is in none. */
 function layerOf(module: string, before: readonly string[]): number {
   const found = before.flatMap((name) => new RegExp(layerPattern(name)).exec(module)?.[1] ?? [])
   return Number(found.at(0) ?? Number.NaN)
@@ -92,7 +92,7 @@ function isExpression(text: string): boolean {
 
 const MOST_MS = 2000
 
-/** An expression of a stranger may try more ways to match than anybody waits for. */
+/** Runs a match within a time limit. A foreign expression may backtrack for ever. */
 function inTime<T>(decide: () => T, what: string): T {
   try {
     return runInNewContext('decide()', { decide }, { timeout: MOST_MS })

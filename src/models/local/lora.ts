@@ -1,7 +1,7 @@
 /**
- * Low-rank adapters (LoRA, arXiv 2106.09685) in the layout of Hugging Face's PEFT: adapter_config.json and
- * adapter_model.safetensors with `base_model.model.<module>.lora_A.weight` [rank, in] and `lora_B.weight` [out, rank].
- * The adapted weight is W + scale B A, scale = alpha / rank.
+ * Low-rank adapters (LoRA, arXiv 2106.09685) in the layout of Hugging Face's PEFT. The files are adapter_config.json
+ * and adapter_model.safetensors with `base_model.model.<module>.lora_A.weight` [rank, in] and `lora_B.weight` [out,
+ * rank]. The adapted weight is W + scale B A, with scale = alpha / rank.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,13 +18,13 @@ import { type NamedTensor, openSafetensors, type WeightDtype, writeSafetensors }
 export type LoraConfig = {
   readonly rank: number
   readonly alpha: number
-  /** Module names, or their last parts, e.g. `q_proj`. */
+  /** Names of modules, or last parts of names, e.g. `q_proj`. */
   readonly targets: readonly string[]
 }
 
 export type Adapter = {
   readonly lora: LoraConfig
-  /** By internal names, without PEFT's prefix. */
+  /** Tensors by internal names, without PEFT's prefix. */
   readonly tensors: readonly NamedTensor[]
 }
 
@@ -36,7 +36,7 @@ export function loraScale({ alpha, rank }: LoraConfig): number {
   return alpha / rank
 }
 
-/** The linear layers of the transformer with their shapes [out, in]: what an adapter can stand on. */
+/** Returns the linear layers of the transformer with their shapes [out, in]. An adapter can stand on these. */
 function linearModules(config: ModelConfig): Map<string, readonly [number, number]> {
   const modules = new Map<string, readonly [number, number]>()
   for (const [name, [out, width]] of paramShapes(config)) {
@@ -46,7 +46,10 @@ function linearModules(config: ModelConfig): Map<string, readonly [number, numbe
   return modules
 }
 
-/** Name and shape of the adapter's weights, in checkpoint order. @throws RlError `model.lora` for a target that is no module */
+/**
+ * Returns name and shape of the adapter's weights, in checkpoint order.
+ * @throws RlError `model.lora` for a target that is no module
+ */
 export function loraShapes(config: ModelConfig, lora: LoraConfig): Map<string, readonly [number, number]> {
   const shapes = new Map<string, readonly [number, number]>()
   const isNamed = (module: string, target: string) => module === target || module.endsWith(`.${target}`)
@@ -65,7 +68,7 @@ export function loraShapes(config: ModelConfig, lora: LoraConfig): Map<string, r
   return shapes
 }
 
-/** A fresh adapter that changes nothing: A uniform in +-1/sqrt(in) as in PEFT, B zero. */
+/** Draws a fresh adapter that changes nothing. A is uniform in +-1/sqrt(in) as in PEFT, and B is zero. */
 export function initLora(config: ModelConfig, lora: LoraConfig, seed: Seed): Adapter {
   const tensors = [...loraShapes(config, lora)].map(([name, shape]) => {
     const values = new Float32Array(shape[0] * shape[1])
@@ -79,10 +82,10 @@ export function initLora(config: ModelConfig, lora: LoraConfig, seed: Seed): Ada
   return { lora, tensors }
 }
 
-/** How A and B were begun changes nothing, but for the ways that change the base's weights too (PiSSA, OLoRA, CorDA, LoftQ). */
+/** Ways to start A and B that leave the base alone. PiSSA, OLoRA, CorDA and LoftQ also change the base's weights. */
 const HARMLESS_STARTS: readonly (string | boolean)[] = [true, false, 'gaussian', 'orthogonal', 'eva']
 
-/** Keys that say how it was trained, or who wrote it. */
+/** Keys about the training or the author. */
 const WITHOUT_EFFECT = [
   ...[
     'auto_mapping',
@@ -113,19 +116,22 @@ const configSchema = z.looseObject({
   ...targetKeys,
 })
 
-/** What adapter_config.json says. */
+/** Content of adapter_config.json. */
 export type AdapterConfig = {
   readonly rank: number
-  /** As plain LoRA has it: rank-stabilised adapters (arXiv 2312.03732) come with alpha sqrt(rank). */
+  /** Alpha of plain LoRA. For rank-stabilised adapters (arXiv 2312.03732) it is alpha sqrt(rank). */
   readonly alpha: number
-  /** The base model as it is named there. */
+  /** Base model as the file names it. */
   readonly base: string | null
-  /** Of the base on a hub; null where any will do. */
+  /** Revision of the base on a hub. Null if any will do. */
   readonly revision: string | null
   readonly targets: Targets
 }
 
-/** @throws RlError `model.lora` for anything that is not plain LoRA: a key that is not understood is never ignored. */
+/**
+ * Reads adapter_config.json.
+ * @throws RlError `model.lora` for anything but plain LoRA. An unknown key is never ignored.
+ */
 export async function readAdapterConfig(folder: string): Promise<AdapterConfig> {
   const path = join(folder, CONFIG)
   const refuse = (message: string, cause?: unknown) =>
@@ -164,17 +170,17 @@ export async function readAdapterConfig(folder: string): Promise<AdapterConfig> 
   }
 }
 
-/** null, false, "" and empty lists and maps. */
+/** Returns whether a value is null, false, "" or an empty list or map. */
 function asksNothing(value: unknown): boolean {
   if (value === null || value === false || value === '') return true
   return typeof value === 'object' && Object.keys(value).length === 0
 }
 
 /**
- * The adapter's shape: the modules are those that its weights name, which every way of choosing them (lists, patterns, layers,
- * exclusions) comes down to. Only headers are read.
- * @throws RlError `model.lora` for a tensor that belongs to no linear layer, or to none that adapter_config.json names (PEFT leaves it
- * out), lacks its partner or has another shape.
+ * Returns the adapter's shape. Its modules are those that the weights name. Every way to choose modules (lists,
+ * patterns, layers, exclusions) comes down to these. Only headers are read.
+ * @throws RlError `model.lora` for a tensor outside the linear layers, outside adapter_config.json (PEFT ignores it),
+ * without its partner, or of another shape
  */
 export async function readLoraConfig(folder: string, config: ModelConfig): Promise<LoraConfig> {
   const { rank, alpha, targets } = await readAdapterConfig(folder)
@@ -214,7 +220,7 @@ export async function readLoraConfig(folder: string, config: ModelConfig): Promi
   return { rank, alpha, targets: targetsOf([...found.keys()], modules) }
 }
 
-/** What is odd about the name of a weight, and what would help. */
+/** Returns the fault in the name of a weight, and a hint. */
 function oddName(name: string, modules: ReadonlyMap<string, unknown>): readonly [why: string, hint: string] {
   const [, place, part, further] = /^(.*?)\.lora_([AB])(?:\.(.+))?\.weight$/.exec(name) ?? []
   const within = /layers\.\d+\..+$/.exec(place ?? '')?.[0]
@@ -238,7 +244,7 @@ const WITHIN_LAYER = new RegExp(`^layers\\.\\d+\\.\\w+\\.(?:${LORA_TARGETS.join(
 
 const TARGETS_HINT = 'target_modules, exclude_modules and layers_to_transform must be those of the weights'
 
-/** Last parts of the names where they mean the same modules, else whole names. */
+/** Returns last parts of the names if they mean the same modules, else whole names. */
 function targetsOf(names: readonly string[], modules: ReadonlyMap<string, unknown>): string[] {
   const last = (name: string) => name.split('.').at(-1)!
   const parts = LORA_TARGETS.filter((target) => names.some((name) => last(name) === target))
@@ -246,7 +252,10 @@ function targetsOf(names: readonly string[], modules: ReadonlyMap<string, unknow
   return meant.length === names.length ? parts : [...names]
 }
 
-/** @throws RlError `model.lora` as `readLoraConfig` does */
+/**
+ * Reads an adapter with its weights.
+ * @throws RlError `model.lora` like `readLoraConfig`
+ */
 export async function readAdapter(folder: string, config: ModelConfig): Promise<Adapter> {
   const lora = await readLoraConfig(folder, config)
   const file = await openSafetensors(join(folder, WEIGHTS))
@@ -284,7 +293,7 @@ export async function writeAdapter(
   return sha256
 }
 
-/** The weight with its adapter: a new array W + scale B A, rows of length `width`. */
+/** Returns the weight with its adapter: a new array W + scale B A with rows of length `width`. */
 export function mergeLora(
   weight: Float32Array, // [out, width]
   a: Float32Array, // [rank, width]

@@ -3,48 +3,51 @@ import type { ModelConfig } from './config.ts'
 import { headBytes } from './head.ts'
 import { parameterCount, paramShapes } from './params.ts'
 
-/** Bytes that a model needs in the tensor backend, in float32. */
+/** Bytes that a model needs in the tensor backend, with weights in float32. */
 export type MemoryNeed = {
   readonly weights: number
-  /** Gradients, their running sum and AdamW's two moments, where the model is trained. */
+  /** Gradients, their running sum, and AdamW's two moments. 0 if the model is not trained. */
   readonly training: number
-  /** What a backward pass keeps of a micro-batch. */
+  /** Intermediate results that a backward pass keeps for a micro-batch. */
   readonly activations: number
-  /** The sampler's cache at its bound. */
+  /** Bound of the sampler's cache. */
   readonly cache: number
-  /** Weights once more, in the order in which the product of kernels.wasm reads them; 0 where a BLAS is at hand. */
+  /** A second copy of the weights, in the order that the product of kernels.wasm reads. 0 if there is a BLAS. */
   readonly packed: number
   readonly total: number
 }
 
-/** Keys and values of one token in all layers. */
+/** Returns the bytes of one token's keys and values in all layers. */
 export function cacheBytesPerToken({ layers, kvHeads, headDim }: ModelConfig): number {
   return 2 * 4 * layers * kvHeads * headDim
 }
 
 /**
- * What one layer's results and their gradients take for one token, in floats: measured, as multiples of the widths. A fused kernel
- * keeps its inputs, a composition of operations all that lies between.
+ * Floats of one layer's results and their gradients for one token, measured as multiples of the widths. A fused kernel
+ * keeps its inputs. A composition of operations also keeps every intermediate result.
  */
 const KEPT = {
   fused: { hidden: 16, heads: 8, feedForward: 7 },
   composed: { hidden: 36, heads: 22, feedForward: 13 },
 }
 
-/** Floats of one score of composed attention with its share, gradients and copies: measured. */
+/** Floats of one score of composed attention, with its share, gradients and copies. Measured. */
 const SCORE_FLOATS = 9
 
 /** How a pass over a micro-batch computes. */
 export type Pass = {
-  /** Layers keep their inputs alone: all of one layer is there at a time. */
+  /** Whether layers keep only their inputs. Then one layer at a time is whole in memory. */
   readonly recompute: boolean
-  /** Those below them keep nothing; all where absent. */
+  /** Number of trained layers, the uppermost. Lower layers keep nothing. Default: all. */
   readonly trainedLayers?: number
-  /** Where the backend has no fused kernels, tokens of the longest sequence: scores of attention are there for one layer at a time. */
+  /**
+   * Tokens of the longest sequence, if the backend has no fused kernels. Attention scores are in memory for one layer
+   * at a time.
+   */
   readonly composedTokens?: number
 }
 
-/** Bytes that a backward pass takes for each token of a micro-batch. */
+/** Returns the bytes that a backward pass takes for each token of a micro-batch. */
 export function activationBytesPerToken(
   { layers, hiddenSize, heads, kvHeads, headDim, intermediateSize }: ModelConfig,
   { recompute, trainedLayers = layers, composedTokens }: Pass,
@@ -53,38 +56,44 @@ export function activationBytesPerToken(
   const attention = times.heads * (heads + kvHeads) * headDim
   const layer = times.hidden * hiddenSize + attention + times.feedForward * intermediateSize
   const kept = recompute ? layer + 2 * trainedLayers * hiddenSize : trainedLayers * layer
-  // One layer's backward pass takes as much again as the layer keeps.
+  // The backward pass of one layer takes as much again as the layer keeps.
   const between = composedTokens === undefined ? 0 : layer + SCORE_FLOATS * heads * composedTokens
   return 4 * (kept + between)
 }
 
-/** Tokens of a micro-batch whose layers can all be kept in so many bytes; a quarter of them stays free for what lies between. */
+/**
+ * Returns the number of tokens of a micro-batch whose layers all fit into `bytes`. A quarter stays free for
+ * intermediate tensors.
+ */
 function keptTokens(config: ModelConfig, bytes: number, pass: Omit<Pass, 'recompute'>): number {
   const room = 0.75 * bytes - headBytes(config.vocabSize)
   return Math.max(0, Math.floor(room / activationBytesPerToken(config, { ...pass, recompute: false })))
 }
 
-/** Tokens of a pass that are worth its price: each pass reads all weights. A model that has no room for so many is not trained. */
+/**
+ * Fewest tokens that are worth a pass, since each pass reads all weights. A model with room for fewer is not trained.
+ */
 export const LEAST_PASS = 256
 
-/** Most tokens of a pass in so many bytes, where layers are computed again. */
+/** Returns the most tokens of a pass that fit into `bytes`, if layers are computed again. */
 function mostTokens(config: ModelConfig, bytes: number, pass: Omit<Pass, 'recompute'>): number {
   const room = bytes - headBytes(config.vocabSize)
   return Math.max(0, Math.floor(room / activationBytesPerToken(config, { ...pass, recompute: true })))
 }
 
-/** How the samples of an update are cut into passes. */
+/** How the samples of an update are split into passes. */
 export type Passes = {
-  /** Most tokens of a pass in which all layers are kept; in longer ones they are computed again. */
+  /** Most tokens of a pass that keeps all layers. Longer passes compute layers again. */
   readonly keptTokens: number
-  /** Most tokens of a pass; a sample that is longer goes alone. */
+  /** Most tokens of a pass. A longer sample goes alone. */
   readonly mostTokens: number
 }
 
 /**
- * Passes as large as the budget wishes where there is room for them, else as large as the room is; no smaller than the longest sample.
+ * Returns passes as large as the budget allows, or as large as memory allows. No pass is smaller than the longest
+ * sample.
  * @param lengths tokens of each sample
- * @param free bytes beside weights, cache, gradients and moments
+ * @param free bytes left by weights, cache, gradients and moments
  */
 export function passesOf(
   config: ModelConfig,
@@ -101,10 +110,11 @@ export function passesOf(
 }
 
 /**
- * @param trainable Number of trained weights: all, those of an adapter, or 0.
- * @param cacheBytes Bound of the sampler's cache.
- * @param tokens Tokens of a micro-batch, 0 where nothing is trained.
- * @param packs Sampling has no BLAS: it packs the weights.
+ * Adds up the bytes that a model needs.
+ * @param trainable number of trained weights: all, those of an adapter, or 0
+ * @param cacheBytes bound of the sampler's cache
+ * @param tokens tokens of a micro-batch, or 0 if nothing is trained
+ * @param packs whether sampling packs the weights, because there is no BLAS
  */
 export function memoryNeed(
   config: ModelConfig,
@@ -132,9 +142,9 @@ export function memoryNeed(
 }
 
 /**
- * Refuses what cannot fit, before anything is taken.
- * @param limit Bytes that the backend may use.
- * @throws RlError `model.memory` with the figures.
+ * Refuses a model that cannot fit, before any memory is taken.
+ * @param limit bytes that the backend may use
+ * @throws RlError `model.memory` with the figures
  */
 export function assertFits(name: string, need: MemoryNeed, limit: { bytes: number; of: string }): void {
   if (need.total <= limit.bytes) return
@@ -150,7 +160,7 @@ export function assertFits(name: string, need: MemoryNeed, limit: { bytes: numbe
   )
 }
 
-/** What makes the largest part smaller. */
+/** Returns a hint on how to shrink the largest part. */
 function hintOf({ training, activations, total }: MemoryNeed): string {
   if (training > total / 3)
     return 'train an adapter alone (policy.lora.rank), use a smaller model, or a backend that has more memory'
@@ -160,8 +170,8 @@ function hintOf({ training, activations, total }: MemoryNeed): string {
 }
 
 /**
- * Refuses a model whose largest weight is more than the backend takes as one tensor.
- * @throws RlError `model.memory` with the figures.
+ * Refuses a model whose largest weight exceeds the backend's limit for one tensor.
+ * @throws RlError `model.memory` with the figures
  */
 export function assertTensorsFit(name: string, config: ModelConfig, mostBytes: number | null): void {
   if (mostBytes === null) return
@@ -175,7 +185,10 @@ export function assertTensorsFit(name: string, config: ModelConfig, mostBytes: n
   }
 }
 
-/** The WebAssembly heap ends at 4 GiB, of which some is working memory; others are bound by what the machine has left. */
+/**
+ * Returns the limit of a backend's memory. The WebAssembly heap ends at 4 GiB, and some of it is working memory. Other
+ * backends may use what the machine has left.
+ */
 export function memoryLimit(backend: string): { bytes: number; of: string } {
   const available = process.availableMemory()
   const wasm = backend.startsWith('wasm')

@@ -1,4 +1,4 @@
-/** What passes between a local model's face and its worker thread. */
+/** Messages between a local model and its worker thread. */
 import { explain, RlError } from '../../errors.ts'
 import type { GenerateRequest, Generation, TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
 import type { BackendChoice } from './backend/backend.ts'
@@ -20,7 +20,7 @@ export type WorkerOptions = {
   readonly threads: number
   readonly lora: (LoraConfig & { readonly seed: number }) | null
   readonly cacheBytes: number
-  /** Null: as many as the model and the cache take. */
+  /** Null takes as many as the model and the cache allow. */
   readonly contextTokens: number | null
   readonly trains: boolean
   readonly maxSequences: number
@@ -36,10 +36,13 @@ export type Ready = {
   readonly cacheTokens: number
 }
 
-/** A generation request with what only a local model can tell. */
+/** A generation request with fields for local models only. */
 export type LocalRequest = GenerateRequest & {
   readonly topLogprobs?: number
-  /** So many tokens have to fit behind the prompt, else the request is refused; 0 where absent: what does not fit is cut. */
+  /**
+   * Number of tokens that must fit after the prompt, else the request is refused. With 0, the default, the answer is
+   * cut to the room that is left.
+   */
   readonly roomFor?: number
 }
 
@@ -47,13 +50,13 @@ export type LocalGeneration = Generation & {
   readonly tokens: Int32Array
   readonly logprobs: Float32Array
   readonly promptTokens: Int32Array
-  /** The stop text that ended it. */
+  /** The stop text that ended it. Null if none did. */
   readonly stopText: string | null
-  /** For each sampled token the likeliest tokens there, likeliest first; empty unless asked for. */
+  /** The likeliest tokens at each sampled token, likeliest first. Empty unless requested. */
   readonly top: readonly (readonly Draw[])[]
 }
 
-/** One new token of request `index`; the first of a request tells its prompt besides. */
+/** One new token of request `index`. The first one of a request also brings its prompt. */
 export type TokenEvent = {
   readonly index: number
   readonly draw: Draw
@@ -86,7 +89,7 @@ export type FromWorker =
   | { readonly ready: Ready }
   | { readonly id: number; readonly value: Calls[CallName][1] }
   | { readonly id: number; readonly token: TokenEvent }
-  /** id 0: the model could not be opened. */
+  /** Id 0 means that the model could not be opened. */
   | { readonly id: number; readonly error: PlainError }
 
 export type PlainError = { readonly message: string; readonly code: string; readonly hint?: string }

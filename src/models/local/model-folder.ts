@@ -1,7 +1,7 @@
 /**
- * What lies in a model folder, without its weights: config.json, generation_config.json, tokenizer.json, tokenizer_config.json and
- * chat_template.jinja, as Hugging Face writes them. A folder with adapter_config.json is a LoRA adapter on the base model that it
- * names; a GGUF file, or a folder that holds nothing else, is read as well.
+ * Reads a model folder without its weights: config.json, generation_config.json, tokenizer.json, tokenizer_config.json
+ * and chat_template.jinja, as Hugging Face writes them. A folder with adapter_config.json is a LoRA adapter on the base
+ * model that the file names. A GGUF file is read too, alone or as the only content of a folder.
  */
 import { existsSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
@@ -20,16 +20,19 @@ import type { TokenizerFiles } from './tokenizer.ts'
 export const WEIGHTS = 'model.safetensors'
 export const CHAT_TEMPLATE = 'chat_template.jinja'
 
-/** What a folder's small files say; no weights are read. */
+/** Content of a folder's small files. No weights are read. */
 export type ModelFolder = {
   readonly folder: string
-  /** The folder of the base model where this one is an adapter, else the folder itself. */
+  /** Folder of the base model if this one is an adapter, else the folder itself. */
   readonly base: string
   readonly isAdapter: boolean
-  /** Its end tokens are those of generation_config.json, where that names any. */
+  /** The end tokens are those of generation_config.json if it names any. */
   readonly config: ModelConfig
   readonly tokenizer: TokenizerFiles
-  /** generation_config.json as it stands, for exports: what others sample with by default. Empty where there is none. */
+  /**
+   * Content of generation_config.json, for exports. It holds the default sampling of other programs. Empty without the
+   * file.
+   */
   readonly generation: Readonly<Record<string, unknown>>
 }
 
@@ -38,14 +41,15 @@ const generationSchema = z.looseObject({
 })
 
 /**
- * @param path of a folder or a GGUF file, or a hub's name of a model that was fetched
- * @throws RlError `model.folder` where a file is missing or not JSON; `model.config` for another architecture.
+ * Reads a model folder.
+ * @param path folder, GGUF file, or hub name of a model that was downloaded
+ * @throws RlError `model.folder` if a file is missing or not JSON, `model.config` for another architecture
  */
 export async function readModelFolder(path: string): Promise<ModelFolder> {
   const folder = modelPlace(path)
   const isAdapter = holdsAdapter(folder)
   const base = isAdapter ? await baseOf(folder) : ((await ggufFileOf(folder)) ?? folder)
-  // transformers would apply the first adapter as well.
+  // transformers would apply the first adapter too.
   if (isAdapter && holdsAdapter(base))
     throw new RlError(`${folder}: its base, ${base}, is an adapter itself`, {
       code: 'model.folder',
@@ -58,7 +62,10 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
   return { ...model, folder, base, isAdapter, tokenizer }
 }
 
-/** An adapter may bring a tokenizer of its own, or a chat template alone; half a tokenizer is neither its own nor its base's. */
+/**
+ * Reads an adapter's tokenizer. An adapter may bring a whole tokenizer, or a chat template alone. Half a tokenizer is
+ * refused.
+ */
 async function adapterTokenizer(
   folder: string,
   { config, tokenizer }: Pick<ModelFolder, 'config' | 'tokenizer'>,
@@ -76,7 +83,10 @@ async function adapterTokenizer(
   return { ...rest, chatTemplate }
 }
 
-/** Some trainers leave the base's config.json beside an adapter: what is there to be read is told by the weights. */
+/**
+ * Returns whether a folder holds an adapter. Some trainers leave the base's config.json beside it, so the weights
+ * decide.
+ */
 export function holdsAdapter(folder: string): boolean {
   const has = (name: string) => existsSync(join(folder, name))
   if (!has('adapter_config.json')) return false
@@ -107,7 +117,7 @@ async function readTokenizer(home: string, modelType: string): Promise<Tokenizer
   const template = (name: string) => readOptional(join(home, name), (text) => text)
   const [chatTemplate, toolTemplate] = [await template(CHAT_TEMPLATE), await template(TOOL_TEMPLATE)]
   const config = await readJson(join(home, 'tokenizer_config.json'))
-  // Folders of before tokenizer_config.json had all tokens name the special ones here.
+  // Older folders have no tokenizer_config.json that lists the tokens. They name special tokens here.
   const named = config.added_tokens_decoder ? undefined : join(home, 'special_tokens_map.json')
   return {
     modelType,
@@ -122,7 +132,7 @@ export function isGguf(path: string): boolean {
   return path.endsWith('.gguf')
 }
 
-/** The path itself where it is such a file, or the one that a folder without config.json holds. */
+/** Returns the path itself if it is a GGUF file. Returns the GGUF file of a folder without config.json. */
 async function ggufFileOf(path: string): Promise<string | undefined> {
   if (isGguf(path)) {
     if (existsSync(path)) return path
@@ -143,14 +153,17 @@ async function ggufFileOf(path: string): Promise<string | undefined> {
   return found.length === 1 ? join(path, found[0]) : undefined
 }
 
-/** The base that an adapter names: beside the adapter, from the working directory (as PEFT reads it), absolute, or fetched from a hub. */
+/**
+ * Returns the base that an adapter names. Its path is relative to the adapter or to the working directory (as in PEFT),
+ * absolute, or a hub name.
+ */
 async function baseOf(folder: string): Promise<string> {
   const { base, revision } = await readAdapterConfig(folder)
   const places =
     base === null
       ? []
       : [...new Set([resolve(folder, base), resolve(base), ...(isHubName(base) ? [hubFolder(base)] : [])])]
-  // `modelPlace` refuses one that is here in part.
+  // `modelPlace` refuses a model that was downloaded only in part.
   const found = places.find((place) =>
     existsSync(isGguf(place) ? place : join(modelPlace(place), 'config.json')),
   )
@@ -168,7 +181,7 @@ async function baseOf(folder: string): Promise<string> {
   return found
 }
 
-/** A base that a person laid there is of no revision that is known. */
+/** Refuses a base of another revision. The revision of files that a person put there is unknown. */
 function refuseOtherRevision(folder: string, base: string, revision: string): void {
   const fetched = fetchedRevision(hubFolder(base))
   const wanted = printable(revision)
@@ -202,7 +215,7 @@ async function readJson(path: string): Promise<Record<string, unknown>> {
   return value as Record<string, unknown>
 }
 
-/** What is said of a file that a folder lacks. */
+/** Returns the error for a missing file of a folder. */
 export function missing(path: string): RlError {
   const pickle = path.endsWith('.safetensors') && pickleBeside(path)
   if (pickle)

@@ -21,51 +21,53 @@ import { createTokenizer, type Tokenizer, type TokenizerFiles } from './tokenize
 
 export type { LocalGeneration, LocalRequest, TokenEvent } from './messages.ts'
 
-/** What a local model is computed with. */
+/** Backend and threads that compute a local model. */
 export type Compute = {
   readonly backend?: BackendChoice
-  /** Threads of the native BLAS; 1 leaves the other cores to rollouts and actors. */
+  /** Threads of the native BLAS. 1 leaves the other cores to rollouts and actors. */
   readonly threads?: number
 }
 
-/** That part of a run's config. */
+/** Picks the keys of a run's config for `Compute`. */
 export function computeOf({ backend, threads }: Compute): Compute {
   return { backend, threads }
 }
 
 export type LocalModelOptions = (
   | {
-      /** A Hugging Face folder, or one with a PEFT adapter whose base model is a folder here. */
+      /** A Hugging Face folder, or one with a PEFT adapter whose base model is a local folder. */
       readonly folder: string
     }
   | {
-      /** A new model: presets.ts has shapes, word-tokenizer.ts trains a tokenizer. */
+      /** Config of a new model. presets.ts has shapes, and word-tokenizer.ts trains a tokenizer. */
       readonly config: ModelConfig
       readonly tokenizer: TokenizerFiles
-      /** Seed of the first weights. */
+      /** Seed of the initial weights. */
       readonly seed: number
-      /** What `describe` calls it. */
+      /** Name for `describe`. */
       readonly name?: string
     }
 ) &
   Compute & {
-    /** A fresh low-rank adapter, which alone is trained and saved; folders only. */
+    /** A fresh low-rank adapter. Only it is trained and saved. Folders only. */
     readonly lora?: LoraConfig & { readonly seed: number }
-    /** Bound of the key-value cache, all sequences together; a sequence is no longer than what fits into it. */
+    /**
+     * Bound of the key-value cache for all sequences together, in bytes. No sequence is longer than the cache allows.
+     */
     readonly cacheBytes?: number
-    /** Longest sequence, where it is to be shorter than the model's context. */
+    /** Longest sequence in tokens. Default: the model's context. */
     readonly contextTokens?: number
-    /** It is going to be trained: memory for that is asked for when it is opened, not at the first update. */
+    /** Whether the model is trained. Memory for training is then checked when it opens, not at the first update. */
     readonly trains?: boolean
-    /** Most sequences that are sampled together; more wait. */
+    /** Most sequences that are sampled together. Further ones wait. */
     readonly maxSequences?: number
   }
 
-/** A local model as the server and the command line use it: what the port cannot tell is added. */
+/** A local model as the server and the command line use it, with members beyond the port. */
 export type LocalModelFace = TrainableModel & {
   readonly ready: Ready
   readonly tokenizer: Tokenizer
-  /** As `generate`, with the likeliest tokens where asked for, and a call for each new token. */
+  /** Works like `generate`. It can also return the likeliest tokens and call back for each new token. */
   sample(
     requests: readonly LocalRequest[],
     options?: { readonly signal?: AbortSignal; readonly onToken?: (event: TokenEvent) => void },
@@ -81,9 +83,11 @@ type Pending = {
 const CACHE_BYTES = 256e6
 
 /**
- * Opens a local model in a thread of its own. Calls of `generate` that arrive together, or while others run, are sampled as one
- * batch; `score`, `update`, `save` and `load` wait their turn and run alone.
+ * Opens a local model in its own thread. Calls of `generate` that arrive together, or while others run, are sampled as
+ * one batch. `score`, `update`, `save` and `load` wait their turn and run alone.
  * @throws RlError `model.folder`, `model.config`, `model.weights`, `model.tokenizer`, `model.memory`, `backend.missing`
+ * @example
+ * const model = await openLocalModel({ folder: 'models/qwen' })
  */
 export async function openLocalModel(options: LocalModelOptions): Promise<LocalModelFace> {
   const isFolder = 'folder' in options
@@ -117,7 +121,7 @@ export async function openLocalModel(options: LocalModelOptions): Promise<LocalM
   const settle = (id: number): Pending | undefined => {
     const call = pending.get(id)
     pending.delete(id)
-    // A model that nobody waits for does not keep the process alive.
+    // A model without pending calls does not keep the process alive.
     if (pending.size === 0) worker.unref()
     return call
   }
@@ -228,12 +232,12 @@ function aborted(signal: AbortSignal): RlError {
   return new RlError('the call was cancelled', { code: 'model.aborted', cause: signal.reason })
 }
 
-/** A message copies the whole buffer behind a view, so views become arrays of their own. */
+/** Copies views into arrays of their own, since a message copies the whole buffer behind a view. */
 function compact<T extends Int32Array | Uint8Array | Float32Array>(array: T): T {
   return (array.byteLength === array.buffer.byteLength ? array : array.slice()) as T
 }
 
-/** Nothing but what the worker reads: a request may hold more than can be sent. */
+/** Picks the fields that the worker reads. A request may hold values that cannot be sent. */
 function compactRequest(request: LocalRequest): LocalRequest {
   const {
     prompt,

@@ -13,25 +13,30 @@ type AdamOptions = {
 }
 
 export type OptimizerState = {
-  /** Steps taken since the moments were fresh. */
+  /** Number of steps since the moments were fresh. */
   readonly step: number
-  /** First moments as `m.<weight>`, second as `v.<weight>`. */
+  /** First moments as `m.<weight>`, second moments as `v.<weight>`. */
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[]; readonly values: Float32Array }>
 }
 
-/** AdamW (arXiv 1711.05101, algorithm 2); weight decay leaves norms and biases alone. */
+/** AdamW (arXiv 1711.05101, algorithm 2). Norms and biases have no weight decay. */
 export type Optimizer = {
-  /** Moves the weights that have a gradient by one step; gradients are multiplied by `scale` first and not disposed. */
+  /**
+   * Moves the weights that have a gradient by one step. Gradients are multiplied by `scale` first and are not disposed.
+   */
   step(gradients: ReadonlyMap<string, tf.Tensor>, scale: number, options: AdamOptions): void
   reset(): void
-  /** For checkpoints. */
+  /** Returns the state for checkpoints. */
   exportState(): Promise<OptimizerState>
-  /** @throws RlError `model.optimizer`, and nothing is changed, where the moments are not those of these weights */
+  /**
+   * Replaces the moments.
+   * @throws RlError `model.optimizer` if the moments belong to other weights. Then nothing changes.
+   */
   importState(state: OptimizerState): void
   dispose(): void
 }
 
-/** @param params the weights that it moves */
+/** @param params weights that the optimiser moves */
 export function createOptimizer(params: Params): Optimizer {
   const moments = new Map<string, { m: tf.Variable; v: tf.Variable }>()
   let taken = 0
@@ -86,7 +91,10 @@ export function createOptimizer(params: Params): Optimizer {
   }
 }
 
-/** The kernel that moves a weight takes its size for that of both moments: a smaller one would be written over its end. */
+/**
+ * Checks the size of a moment. The kernel trusts it to equal the weight's and would write past the end of a smaller
+ * one.
+ */
 function checkMoment(
   params: Params,
   key: string,
@@ -105,7 +113,7 @@ function checkMoment(
   if (!tensors.has(`${kind === 'm' ? 'v' : 'm'}.${name}`)) refuse('without its other moment')
 }
 
-/** m, v and the weight after step number `step` (1, 2, ...), in place. */
+/** Updates m, v and the weight in place, after step number `step` (1, 2, ...). */
 function adamStep(
   value: tf.Variable,
   gradient: tf.Tensor,
@@ -132,7 +140,7 @@ function adamStep(
   })
 }
 
-/** Sum of the squares of all gradients, in float64 where the backend allows. */
+/** Returns the sum of the squares of all gradients, in float64 if the backend allows. */
 export async function squaredNorm(gradients: Iterable<tf.Tensor>): Promise<number> {
   const heap = activeHeap()
   let total = 0

@@ -4,9 +4,9 @@ import * as tf from '../../tensorflow/tensorflow.ts'
 import type { ModelConfig } from './config.ts'
 
 /**
- * Weights by their Hugging Face names; linear weights are [out, in]. Low-rank adapters
- * stand beside their target: `<module>.lora_A.weight` [rank, in] and `<module>.lora_B.weight` [out, rank].
- * The variables keep their identity for the life of a model: an update assigns new values to them.
+ * Weights by their Hugging Face names. Linear weights are [out, in]. Low-rank adapters stand beside their target:
+ * `<module>.lora_A.weight` [rank, in] and `<module>.lora_B.weight` [out, rank]. A model keeps its variables for life,
+ * and an update assigns new values to them.
  */
 export type Params = ReadonlyMap<string, tf.Variable>
 
@@ -14,11 +14,11 @@ export type Params = ReadonlyMap<string, tf.Variable>
 export type LocalModel = {
   readonly config: ModelConfig
   readonly params: Params
-  /** Factor of the low-rank term, alpha / rank (LoRA, arXiv 2106.09685); 1 where there is no adapter. */
+  /** Factor of the low-rank term: alpha / rank (LoRA, arXiv 2106.09685). 1 without an adapter. */
   readonly loraScale: number
 }
 
-/** Name and shape of every weight that the config asks for, in checkpoint order. */
+/** Returns name and shape of every weight of the config, in checkpoint order. */
 export function paramShapes(config: ModelConfig): Map<string, readonly number[]> {
   const { hiddenSize: d, intermediateSize: ff, vocabSize, headDim } = config
   const q = config.heads * headDim
@@ -51,7 +51,7 @@ export function paramShapes(config: ModelConfig): Map<string, readonly number[]>
   return shapes
 }
 
-/** Number of weights of the model. */
+/** Returns the number of weights of the model. */
 export function parameterCount(config: ModelConfig): number {
   let total = 0
   for (const shape of paramShapes(config).values()) total += shape.reduce((a, b) => a * b, 1)
@@ -59,9 +59,10 @@ export function parameterCount(config: ModelConfig): number {
 }
 
 /**
- * Fresh weights: normal with standard deviation 1 / sqrt(inputs), projections into the residual stream divided by
- * sqrt(2 layers) (GPT-2), norms 1, biases 0. GPT-2's fixed 0.02 is about that at width 2,500 and far too small for narrow
- * models: measured at width 64, a third of the updates reach the same loss. A pure function of the seed, whatever the backend.
+ * Draws initial weights as a pure function of the seed, whatever the backend. They are normal with standard deviation 1
+ * / sqrt(inputs). Projections into the residual stream are divided by sqrt(2 layers) (GPT-2). Norms are 1 and biases 0.
+ * GPT-2's fixed 0.02 fits width 2,500 and is far too small for narrow models. At width 64 this start needs a third of
+ * the updates for the same loss (measured).
  */
 export function initParams(config: ModelConfig, seed: Seed): Params {
   const params = new Map<string, tf.Variable>()
@@ -81,7 +82,7 @@ export function initParams(config: ModelConfig, seed: Seed): Params {
 
 /**
  * Moves named values into variables of the backend in use.
- * @throws RlError `model.weights` for a missing tensor, an unknown one or one of another shape.
+ * @throws RlError `model.weights` for a tensor that is missing, unknown or of another shape
  */
 export function toParams(config: ModelConfig, values: ReadonlyMap<string, Float32Array>): Params {
   const shapes = paramShapes(config)
@@ -108,8 +109,8 @@ export function disposeParams(params: Params): void {
 }
 
 /**
- * The weights that an update moves: those of an adapter alone where there is one, else all.
- * @param frozenLayers so many of the lower layers stay as they are, with all that is in no layer
+ * Returns the names of the weights that an update moves: those of the adapter if there is one, else all.
+ * @param frozenLayers number of lowest layers to freeze. If it is above 0, weights outside any layer are frozen too.
  */
 export function trainedNames(params: Params, frozenLayers = 0): string[] {
   const names = [...params.keys()]
@@ -118,19 +119,22 @@ export function trainedNames(params: Params, frozenLayers = 0): string[] {
   return frozenLayers === 0 ? own : own.filter((name) => layerOf(name) >= frozenLayers)
 }
 
-/** The layer that a weight is in; -1 where it is in none. */
+/** Returns the layer of a weight. Returns -1 if it is in none. */
 function layerOf(name: string): number {
   return Number(/^model\.layers\.(\d+)\./.exec(name)?.[1] ?? -1)
 }
 
-/** The weight of that name. */
+/**
+ * Returns the weight of a name.
+ * @throws RlError `model.weights` if there is none
+ */
 export function weight(params: Params, name: string): tf.Variable {
   const found = params.get(name)
   if (!found) throw new RlError(`the model has no weight ${name}`, { code: 'model.weights' })
   return found
 }
 
-/** A variable with these values. */
+/** Creates a variable with these values. */
 export function variable(values: Float32Array, shape: readonly number[]): tf.Variable {
   const initial = tf.tensor(values, [...shape], 'float32')
   const made = tf.variable(initial)
@@ -138,7 +142,7 @@ export function variable(values: Float32Array, shape: readonly number[]): tf.Var
   return made
 }
 
-/** Box-Muller over the counter-based generator. */
+/** Fills an array by Box-Muller over the counter-based generator. */
 function fillNormal(values: Float32Array, deviation: number, seed: Seed): void {
   const { uniform } = rng(seed)
   for (let i = 0; i < values.length; i += 2) {

@@ -1,36 +1,37 @@
 import { PAGE_TOKENS } from './decoder/cache.ts'
 import type { Decoder, Sequence } from './decoder/decoder.ts'
 
-/** A sequence in the decoder with the tokens that it holds. */
+/** A sequence in the decoder, with its tokens. */
 export type CachedTokens = {
   readonly sequence: Sequence
   /** [sequence.length] */
   tokens: number[]
-  /** Of a running generation: nobody else may change it. */
+  /** Whether a running generation owns it. Then no other one may change it. */
   busy: boolean
   readonly key: string | undefined
   lastUse: number
 }
 
 /**
- * Sequences that stay in the decoder between generations, so that a prompt costs only what no earlier one shares with it. An
- * episode takes its own sequence up again by key; prompts that begin alike take a copy. The least recently used goes first.
+ * Sequences that stay in the decoder between generations. So a prompt costs only the tokens that it shares with no
+ * earlier prompt. An episode takes its own sequence again by key. Prompts with a common start take a copy. The least
+ * recently used sequence goes first.
  */
 export type PrefixCache = {
-  /** A busy sequence that holds the longest known beginning of the prompt, at most all but its last token. */
+  /** Returns a busy sequence with the longest known start of the prompt, at most all but its last token. */
   take(prompt: Int32Array, key: string | undefined): CachedTokens
-  /** How many leading tokens of the prompt some sequence holds. */
+  /** Returns the number of leading tokens of the prompt that some sequence holds. */
   shared(prompt: Int32Array): number
-  /** Ends the use: kept for the next call where it has a key, else closed. */
+  /** Ends the use. The sequence is kept for the next call if it has a key, else closed. */
   release(entry: CachedTokens): void
   close(entry: CachedTokens): void
-  /** Closes the least recently used sequence that is not busy; false where there is none. */
+  /** Closes the least recently used sequence that is not busy. Returns false if there is none. */
   evict(): boolean
   clear(): void
   readonly size: () => number
 }
 
-/** A copy costs memory and time: shorter beginnings are computed anew. */
+/** Fewest tokens that are worth a copy, which costs memory and time. Shorter starts are computed again. */
 export const LEAST_SHARED = 16
 
 export function createPrefixCache(decoder: Decoder): PrefixCache {
@@ -60,7 +61,7 @@ export function createPrefixCache(decoder: Decoder): PrefixCache {
     }
     return { best, length }
   }
-  /** Tokens of all pages in use. */
+  /** Returns the tokens of all pages in use. */
   const held = () => {
     let pages = 0
     for (const { sequence } of entries) pages += Math.ceil(sequence.length / PAGE_TOKENS)

@@ -1,12 +1,12 @@
 import type { ModelConfig } from './config.ts'
 
-/** Shapes of models that are trained from scratch on a laptop. */
+/** Shapes of models that can be trained from scratch on a laptop. */
 const PRESETS = {
   /** About 0.93 million weights with a vocabulary of 1,000. */
   tiny: { family: 'qwen2', hiddenSize: 128, intermediateSize: 352, layers: 4, heads: 4 },
   /**
-   * About 0.2 million: for runs of minutes on a CPU. Two wide layers with norms on queries and keys imitate the expert better,
-   * at equal time, than three narrow ones without.
+   * About 0.2 million weights, for runs of minutes on a CPU. At equal time, two wide layers with norms on queries and
+   * keys imitate the expert better than three narrow ones without.
    */
   nano: { family: 'qwen3', hiddenSize: 64, intermediateSize: 256, layers: 2, heads: 4 },
 } as const
@@ -19,7 +19,9 @@ export function isPreset(name: string): name is PresetName {
   return Object.hasOwn(PRESETS, name)
 }
 
-/** A model config with the preset's family and sizes; the vocabulary and its end token come from the tokenizer. */
+/**
+ * Returns a model config with the preset's family and sizes. The vocabulary and its end token come from the tokenizer.
+ */
 export function presetConfig(
   name: PresetName,
   {

@@ -1,6 +1,6 @@
 /**
- * Samples many sequences at once: they join and leave between steps, a prompt costs only the tokens that no cached sequence
- * shares with it, and each sequence draws from its own seed, so its tokens and log-probs depend on nothing else that runs.
+ * Samples many sequences at once. Sequences join and leave between steps. A prompt costs only the tokens that no cached
+ * sequence shares. Each sequence draws from its own seed, so its tokens and log-probs depend on no other sequence.
  */
 import { RlError } from '../../errors.ts'
 import { type Rng, rng, type Seed } from '../../random.ts'
@@ -23,17 +23,17 @@ export type SampleRequest = {
   readonly minP?: number
   readonly repetitionPenalty?: number
   readonly logprobs?: 'model' | 'sampling'
-  /** Besides the model's own end tokens. */
+  /** End tokens besides the model's own. */
   readonly stopTokens: readonly number[]
   readonly stopTexts: readonly string[]
   readonly seed: Seed
   readonly choices?: readonly (readonly number[])[]
   readonly cacheKey?: string
-  /** So many of the likeliest tokens are told for each position. */
+  /** Number of likeliest tokens to return for each position. */
   readonly topLogprobs?: number
-  /** So many tokens have to fit behind the prompt; what does not fit of `maxTokens` is cut. */
+  /** Number of tokens that must fit after the prompt. `maxTokens` is cut to the room that is left. */
   readonly roomFor?: number
-  /** Called for every new token, forced ones too. */
+  /** Called for every new token, also if it was forced. */
   readonly onToken?: (draw: Draw, top: readonly Draw[]) => void
 }
 
@@ -41,19 +41,22 @@ export type SampleResult = {
   readonly tokens: Int32Array
   readonly logprobs: Float32Array
   readonly finish: FinishReason
-  /** Index of the stop text that ended it. */
+  /** Index of the stop text that ended it. Null if none did. */
   readonly stopText: number | null
-  /** Prompt tokens that were not computed again. */
+  /** Number of prompt tokens that were not computed again. */
   readonly cachedTokens: number
   readonly top: readonly (readonly Draw[])[]
 }
 
 export type Sampler = {
-  /** @throws RlError `model.context`, `model.input` or `model.choices` where the request cannot be served. */
+  /**
+   * Samples one sequence.
+   * @throws RlError `model.context`, `model.input` or `model.choices` if the request cannot be served
+   */
   submit(request: SampleRequest, signal?: AbortSignal): Promise<SampleResult>
-  /** Resolves when nothing runs or waits. */
+  /** Resolves when no sequence runs or waits. */
   idle(): Promise<void>
-  /** Forgets all that is cached: the weights have changed. Nothing may run. */
+  /** Forgets the cache, because the weights have changed. Nothing may run. */
   refresh(): void
   readonly cachedSequences: () => number
 }
@@ -61,13 +64,13 @@ export type Sampler = {
 export type SamplerOptions = {
   /** Most sequences that advance together. */
   readonly maxSequences?: number
-  /** Most prompt tokens of one step: a long prompt comes in chunks between the tokens of others. */
+  /** Most prompt tokens of one step. A long prompt comes in chunks between the tokens of other sequences. */
   readonly chunkTokens?: number
-  /** Text of a few tokens, for stop texts. */
+  /** Returns the text of a few tokens, for stop texts. */
   readonly decode: (tokens: readonly number[]) => string
 }
 
-/** A request on its way. */
+/** A request that runs or waits. */
 type Slot = {
   readonly request: SampleRequest
   readonly endTokens: ReadonlySet<number>
@@ -75,14 +78,14 @@ type Slot = {
   readonly resolve: (result: SampleResult) => void
   readonly reject: (error: unknown) => void
   readonly signal: AbortSignal | undefined
-  /** Index of the stop text that a new token completes, -1 for none. */
+  /** Returns the index of the stop text that a new token completes. Returns -1 if it completes none. */
   readonly stopText: (token: number) => number
   readonly tokens: number[]
   readonly logprobs: number[]
   readonly top: (readonly Draw[])[]
   node: ChoiceNode | undefined
   cache: CachedTokens | undefined
-  /** Null until the prompt was first taken up. */
+  /** Null until the prompt is first started. */
   cachedTokens: number | null
 }
 
@@ -114,7 +117,7 @@ export function createSampler(
     slot.reject(error)
   }
 
-  /** Adds a token and says whether the sequence goes on. */
+  /** Adds a token. Returns whether the sequence goes on. */
   const append = (slot: Slot, draw: Draw, top: readonly Draw[]): boolean => {
     const { request, tokens } = slot
     tokens.push(draw.token)
@@ -146,7 +149,7 @@ export function createSampler(
     finish(slot, 'length')
     return false
   }
-  /** Takes the tokens that leave no choice; false where the sequence has ended. */
+  /** Takes tokens without an alternative. Returns false if the sequence has ended. */
   const takeForced = (slot: Slot): boolean => {
     while (slot.node?.allowed.length === 1) {
       const draw = { token: slot.node.allowed[0], logprob: 0 }
@@ -165,20 +168,23 @@ export function createSampler(
       try {
         if (active.length >= maxSequences || !begin(slot)) later.push(slot)
       } catch (error) {
-        // The others still wait.
+        // Other requests still wait.
         fail(slot, error)
       }
     }
     waiting.unshift(...later)
   }
-  /** False where it is better to wait: for memory, or for a running sequence that computes the beginning of this prompt. */
+  /**
+   * Starts a sequence. Returns false if it should wait: for memory, or for a running sequence that computes the start
+   * of this prompt.
+   */
   const begin = (slot: Slot): boolean => {
     const { prompt, cacheKey } = slot.request
     const known = prefixes.shared(prompt)
     const coming = ({ request, cache }: Slot) => {
       if ((cache?.tokens.length ?? 0) >= request.prompt.length) return false
       const shared = sharedPrefix(request.prompt, prompt)
-      // Many samples of one prompt take copies, however little of it is new.
+      // Several samples of one prompt use copies, even if little of it is new.
       const again = cacheKey === undefined && shared === prompt.length && shared >= LEAST_SHARED
       return shared >= known + (again ? 2 : LEAST_SHARED) && (cache?.tokens.length ?? 0) < shared
     }
@@ -198,7 +204,7 @@ export function createSampler(
     return true
   }
 
-  /** The next tokens of as many sequences as there is memory for: those that came first are served first. */
+  /** Returns the next tokens of as many sequences as fit into memory. Earlier sequences come first. */
   const nextBatch = () => {
     const batch: { slot: Slot; tokens: number[]; whole: boolean }[] = []
     let budget = chunkTokens
@@ -258,7 +264,7 @@ export function createSampler(
     active = active.filter(({ cache }) => cache)
   }
   const run = async () => {
-    // Requests that arrive together are taken up together.
+    // Requests that arrive together start together.
     await new Promise(setImmediate)
     while (active.length > 0 || waiting.length > 0) {
       try {
@@ -267,7 +273,7 @@ export function createSampler(
         for (const slot of active.splice(0)) fail(slot, error)
         prefixes.clear()
       }
-      // Messages of the thread come in here: requests that join, cancellations.
+      // Messages of the thread arrive here: new requests and cancellations.
       await new Promise(setImmediate)
     }
     running = undefined
@@ -276,7 +282,7 @@ export function createSampler(
   return {
     async submit(request, signal) {
       check(config, request)
-      // A choice ends where it ends, and at a stop token of the request itself.
+      // A choice stops only at its end, or at a stop token of the request itself.
       const endTokens = new Set([...(request.choices ? [] : config.eosTokens), ...request.stopTokens])
       return await new Promise<SampleResult>((resolve, reject) => {
         const slot: Slot = {
@@ -304,7 +310,10 @@ export function createSampler(
   }
 }
 
-/** How the device draws the next token; undefined where the host needs the logits for it. Of half a prompt nobody reads the token. */
+/**
+ * Returns how the device draws the next token. Returns undefined if the host needs the logits. Nobody reads the token
+ * of an unfinished prompt.
+ */
 function drawingOf({ slot, whole }: { readonly slot: Slot; readonly whole: boolean }): Drawing | undefined {
   if (!whole) return GREEDY
   const { temperature, topP, topK = 0, minP = 0, topLogprobs = 0, repetitionPenalty = 1 } = slot.request
@@ -313,13 +322,16 @@ function drawingOf({ slot, whole }: { readonly slot: Slot; readonly whole: boole
   return { temperature, told, topP, topK, uniform: temperature > 0 ? slot.random.uniform() : 0 }
 }
 
-/** What a penalty falls on; undefined where there is none. */
+/** Returns the tokens that a penalty falls on. Returns undefined without a penalty. */
 function repeatedTokens({ request: { prompt, repetitionPenalty = 1 }, tokens }: Slot) {
   if (repetitionPenalty === 1) return undefined
   return { tokens: new Set([...prompt, ...tokens]), penalty: repetitionPenalty }
 }
 
-/** Tokens of the sequence that are not in the cache; never empty, since the last is not computed before it is needed. */
+/**
+ * Returns the tokens of the sequence that are not in the cache. They are never empty, since the last token is computed
+ * only when needed.
+ */
 function pending({ request: { prompt }, tokens, cache }: Slot): number[] {
   const done = cache?.tokens.length ?? 0
   return done < prompt.length ? [...prompt.subarray(done), ...tokens] : tokens.slice(done - prompt.length)
@@ -354,7 +366,7 @@ function check(config: ModelConfig, request: SampleRequest): void {
   for (const choice of choices ?? []) checkTokens(config, choice)
 }
 
-/** Tells of each new token which stop text it completes. A token may be less than a character. */
+/** Returns a function that names the stop text which a new token completes. A token may be less than a character. */
 function stopTextSearch(
   stopTexts: readonly string[],
   decode: (tokens: readonly number[]) => string,

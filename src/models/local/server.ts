@@ -5,18 +5,21 @@ import { createApp } from './server/app.ts'
 import { type LoadingOptions, servedModels } from './server/served.ts'
 
 export type ModelServerOptions = {
-  /** Loopback unless another address is named. */
+  /** Address to listen on. Default: loopback. */
   readonly host?: string
-  /** 0 takes a free port. */
+  /** Port to listen on. 0 takes a free port. */
   readonly port?: number
-  /** A random one where none is given. */
+  /** Token that clients must send. Default: a random one. */
   readonly token?: string
-  /** The model's name for clients. */
+  /** Name of the model for clients. */
   readonly name: string
   readonly maxBodyBytes?: number
-  /** Requests in work; further ones are answered 429. */
+  /** Most requests at work. Further ones are answered 429. */
   readonly maxRequests?: number
-  /** Lets clients load further models and adapters (vLLM's endpoints); they may name any folder that this process can read. */
+  /**
+   * Lets clients load further models and adapters (vLLM's endpoints). They may name any folder that this process can
+   * read.
+   */
   readonly loading?: LoadingOptions
 }
 
@@ -24,15 +27,15 @@ export type ModelServer = {
   /** Base URL for OpenAI clients, e.g. `http://127.0.0.1:8000/v1`. */
   readonly url: string
   readonly token: string
-  /** Ends the connections and what clients had loaded; the model stays open. */
+  /** Ends the connections and closes the models that clients loaded. The served model stays open. */
   close(): Promise<void>
 }
 
 /**
- * Serves a local model over HTTP as the OpenAI API does: /v1/chat/completions, /v1/completions, /v1/models, and /health; with
- * `loading` also /v1/load_lora_adapter and /v1/unload_lora_adapter.
- * Requests that come together are sampled as one batch.
- * @throws RlError `server.listen` where the address cannot be had.
+ * Serves a local model over HTTP as the OpenAI API does: /v1/chat/completions, /v1/completions, /v1/models and /health.
+ * With `loading` there are also /v1/load_lora_adapter and /v1/unload_lora_adapter. Requests that arrive together are
+ * sampled as one batch.
+ * @throws RlError `server.listen` if the server cannot listen on the address
  */
 export async function startModelServer(
   model: LocalModelFace,

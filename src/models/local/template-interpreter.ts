@@ -1,13 +1,13 @@
 /**
- * Templates as Jinja's sandbox runs them, where the library that runs them here is another language in silence: how values are written,
- * what filters make of what is no text, and how much work a stranger's template may make.
+ * Runs templates as Jinja's sandbox does, in the cases in which the library silently differs: how values are written,
+ * what filters do with values that are not text, and how much work a foreign template may cause.
  */
 import { Environment, Interpreter } from '@huggingface/jinja'
 import { escaped, type TemplateValue, textOf } from './template-values.ts'
 
 type Node = { readonly type: string; readonly [part: string]: unknown }
 
-/** What the library's interpreter has and does not tell. */
+/** Members of the library's interpreter that its types do not show. */
 declare class Internals {
   evaluate(node: Node | undefined, environment: Environment): TemplateValue
   evaluateBlock(nodes: readonly Node[], environment: Environment): TemplateValue
@@ -25,17 +25,17 @@ declare class Internals {
 
 const Base = Interpreter as unknown as new (environment: Environment) => Internals
 
-/** Evaluations of one rendering: a long chat of thousands of messages has some hundred thousand. */
+/** Most evaluations of one rendering. A chat of thousands of messages needs some hundred thousand. */
 const MOST_STEPS = 2_000_000
-/** What an item of a loop costs beside what is done with it. */
+/** Cost of an item of a loop, besides the work on it. */
 const STEPS_OF_ITEM = 16
-/** Characters of any text, and items of any list. */
+/** Most characters of any text, and most items of any list. */
 const MOST_CHARACTERS = 2 ** 26
 const MOST_ITEMS = 1_000_000
-/** As Jinja's sandbox has it. */
+/** Limit of `range`, as in Jinja's sandbox. */
 const MOST_RANGE = 100_000
 
-/** Statements print nothing of their own; a block of them gives a text. */
+/** Statements that print nothing themselves. A block of statements returns a text. */
 const STATEMENTS: ReadonlySet<string> = new Set([
   ...[
     'Program',
@@ -50,7 +50,7 @@ const STATEMENTS: ReadonlySet<string> = new Set([
     'Comment',
   ],
 ])
-/** What passes these tests in Python. */
+/** Types that pass these tests in Python. */
 const SEQUENCES: ReadonlySet<string> = new Set(
   ['String', 'Array', 'Tuple', 'Object', 'Undefined'].map((type) => `${type}Value`),
 )
@@ -61,12 +61,12 @@ const TESTS: Readonly<Record<string, ReadonlySet<string> | undefined>> = Object.
 })
 /** Filters that read any value as its text. */
 const OF_TEXT: ReadonlySet<string> = new Set(['upper', 'lower', 'capitalize', 'trim', 'string', 'replace'])
-/** Of these a text that is marked as safe stays so. */
+/** Filters that keep the mark of a safe text. */
 const KEEP_SAFE: ReadonlySet<string> = new Set(['upper', 'lower', 'capitalize', 'trim', 'string', 'safe'])
 
 export type Functions = Readonly<Record<string, (...args: never[]) => unknown>>
 
-/** @param own functions by names that no template has */
+/** @param own functions under names that no template has */
 export function renderTemplate(
   program: unknown,
   variables: Readonly<Record<string, unknown>>,
@@ -84,7 +84,7 @@ function raise(message: unknown): never {
   throw new Error(String(message))
 }
 
-/** `range` of Python, with the sandbox's bound. */
+/** Python's `range` with the sandbox's limit. */
 function boundedRange(first: unknown, second?: unknown, step: unknown = 1): number[] {
   const [from, to] = second === undefined ? [0, first] : [first, second]
   for (const value of [from, to, step])
@@ -99,7 +99,7 @@ function boundedRange(first: unknown, second?: unknown, step: unknown = 1): numb
 
 class Jinja extends Base {
   #steps = 0
-  /** Texts that `safe` has marked: what is added to them is escaped. */
+  /** Texts that `safe` has marked. Text that is added to them is escaped. */
   readonly #safe = new WeakSet<TemplateValue>()
 
   override evaluate(node: Node | undefined, environment: Environment): TemplateValue {
@@ -134,7 +134,7 @@ class Jinja extends Base {
     if (operator !== '~' && operator !== '+') return super.evaluateBinaryExpression(node, environment)
     const left = this.evaluate(node.left as Node, environment)
     const right = this.evaluate(node.right as Node, environment)
-    // Outside of autoescape, which no chat template has, this asks nobody what is safe.
+    // Outside autoescape, which no chat template uses, `~` ignores which texts are safe.
     if (operator === '~') return this.#text(textOf(left) + textOf(right))
     if (left.type === 'StringValue' && right.type === 'StringValue') return this.#added(left, right)
     if (left.type === 'StringValue' || right.type === 'StringValue')
@@ -177,7 +177,7 @@ class Jinja extends Base {
       if (name === 'first' || name === 'last') return operand
     }
     const read = OF_TEXT.has(name) && operand.type !== 'StringValue' ? this.#text(textOf(operand)) : operand
-    // Of an empty list the library gives nothing at all.
+    // For an empty list the library returns nothing at all.
     const given = super.applyFilter(read, filter, environment) as TemplateValue | undefined
     return given === undefined ? this.#undefined() : this.#as(operand, given, name)
   }
@@ -225,7 +225,7 @@ class Jinja extends Base {
   }
 }
 
-/** A node that is a value already. */
+/** A node that already is a value. */
 const GIVEN = ' given'
 const given = (value: TemplateValue): Node => ({ type: GIVEN, value })
 
@@ -251,7 +251,7 @@ function tooLong(): RangeError {
   return new RangeError(`a text has more than ${MOST_CHARACTERS} characters`)
 }
 
-/** Python's JSON has no such value, at whatever depth. */
+/** Refuses undefined values at any depth, since Python's JSON has none. */
 function refuseUndefined({ type, value }: TemplateValue): void {
   if (type === 'UndefinedValue') throw new TypeError('tojson is not for what is undefined')
   if (type === 'ArrayValue' || type === 'TupleValue')
@@ -280,18 +280,18 @@ function joinedBy(
   return items.join(between ? textOf(between) : '')
 }
 
-/** The first letter in capitals, all others small. */
+/** Returns the text with a capital first letter and small other letters. */
 export function capitalized(text: string): string {
   const [first = '', ...rest] = text
   const [head = '', ...tail] = first.toUpperCase()
   return head + [...tail, ...rest].join('').toLowerCase()
 }
 
-/** What Python's `str.strip` takes for white space. */
+/** Characters that Python's `str.strip` takes for white space. */
 const isSpace = (unit: string) =>
   unit !== '\ufeff' && (/\s/.test(unit) || '\x1c\x1d\x1e\x1f\x85'.includes(unit))
 
-/** A text without the characters at its ends, or without white space there. */
+/** Returns a text without the characters at its ends, or without white space there. */
 export function stripped(
   text: string,
   characters: string | null,

@@ -1,21 +1,22 @@
 /**
- * The class that tokenizer_config.json names. AutoTokenizer of transformers 5 takes of tokenizer.json no more than the vocabulary, the
- * merges and what is put around a text where the class is Qwen2Tokenizer, GPT2Tokenizer or LlamaTokenizer, and cuts text by the class's own
- * rule: SmolLM2's digits, which its tokenizer.json parts, stay together there. It builds further classes anew (`OTHERS`), which are not
- * read here; what is no class of its own leaves tokenizer.json as it is.
+ * Handles the class that tokenizer_config.json names. For Qwen2Tokenizer, GPT2Tokenizer or LlamaTokenizer,
+ * AutoTokenizer of transformers 5 takes only the vocabulary, the merges and the frame of a text from tokenizer.json. It
+ * cuts text by the class's own rule. For example, SmolLM2's tokenizer.json splits digits, but the class keeps them
+ * together. AutoTokenizer rebuilds further classes (`OTHERS`), which are not supported here. Any other name leaves
+ * tokenizer.json as it is.
  */
 import type { RefusePart } from './tokenizer-parts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What of tokenizer_config.json the classes read. */
+/** Keys of tokenizer_config.json that the classes read. */
 export type ClassOptions = {
   readonly tokenizer_class?: string | null
   readonly add_prefix_space?: boolean | null
   readonly legacy?: boolean | null
 }
 
-/** How Qwen2's tokenizer cuts text. */
+/** Pattern by which Qwen2's tokenizer cuts text. */
 export const QWEN2_PATTERN =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 
@@ -54,7 +55,7 @@ const BUILT: Readonly<Record<string, (options: ClassOptions) => Json>> = {
   },
 }
 
-/** Classes of transformers 5.23 that are built anew as well. */
+/** Further classes that transformers 5.23 rebuilds. */
 const OTHERS = new Set(
   (
     'Albert Bart Barthez Bert BigBird Blenderbot CLIP Camembert CodeGen CodeLlama Cohere DPRQuestionEncoder Deberta DebertaV2 Esmc FNet ' +
@@ -67,9 +68,9 @@ const OTHERS = new Set(
 )
 
 /**
- * tokenizer.json as its class reads it, and the class where that builds it anew.
- * @param modelType of config.json; without it tokenizer.json stands as it is
- * Errors: of `refuse`, for a class that is built anew otherwise.
+ * Returns tokenizer.json as its class reads it, and the class if the class rebuilds it.
+ * @param modelType from config.json. Without it tokenizer.json stays as it is.
+ * @throws the error of `refuse`, for a class that is rebuilt in another way
  */
 export function readByClass(
   tokenizer: Json,
@@ -95,7 +96,7 @@ export function readByClass(
   }
 }
 
-/** As AutoTokenizer chooses: Qwen2's models have one class, whatever the file names. */
+/** Chooses the class as AutoTokenizer does. Qwen2's models have one class, whatever the file names. */
 function classOf(
   tokenizer: Json,
   { tokenizer_class }: ClassOptions,

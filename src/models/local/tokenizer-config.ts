@@ -1,4 +1,4 @@
-/** tokenizer_config.json: the names of special tokens, the chat templates, and what it changes in tokenizer.json. */
+/** Reads tokenizer_config.json: names of special tokens, chat templates, and changes to tokenizer.json. */
 import { z } from 'zod'
 import { byName } from '../names.ts'
 import { readByClass } from './tokenizer-class.ts'
@@ -30,12 +30,15 @@ const configSchema = z.looseObject({
 })
 export type TokenizerConfig = z.infer<typeof configSchema>
 
-/** @throws ZodError that names the key */
+/**
+ * Parses the file.
+ * @throws ZodError that names the key
+ */
 export function parseTokenizerConfig(json: unknown): TokenizerConfig {
   return configSchema.parse(json)
 }
 
-/** The texts of all tokens that have a name of their own (`bos_token`, `image_token`, ...). */
+/** Returns the texts of all tokens with their own key (`bos_token`, `image_token`, ...). */
 export function namedTokens(config: TokenizerConfig): Readonly<Record<string, string>> {
   const named = Object.entries(config).filter(([key]) => key.endsWith('_token'))
   return Object.fromEntries(
@@ -54,10 +57,11 @@ const tokenizerSchema = z.looseObject({
 type Parsed = z.infer<typeof tokenizerSchema>
 
 /**
- * tokenizer.json as tokenizer_config.json has it read: cut by its class, with the tokens that are added to those that stand whole in a
- * text. AutoTokenizer does so too, and leaves what is put around a text to tokenizer.json (`add_bos_token` changes nothing).
- * @param modelType of config.json, where there is one
- * Errors: of `refuse`, and ZodError.
+ * Returns tokenizer.json as tokenizer_config.json changes it. The class decides how text is cut, and tokens are added
+ * that stay whole in a text. AutoTokenizer does the same. It also leaves the frame of a text to tokenizer.json
+ * (`add_bos_token` changes nothing).
+ * @param modelType from config.json, if there is one
+ * @throws the error of `refuse`, or ZodError
  */
 export function withConfig(
   json: Readonly<Record<string, unknown>>,
@@ -79,7 +83,7 @@ export function withConfig(
   return { ...read, added_tokens }
 }
 
-/** An added token has the id that the vocabulary gives it, else the next one, whatever the file says. */
+/** Checks the ids of added tokens. Each has the vocabulary's id, else the next one, whatever the file says. */
 function checkOrder({ added_tokens, model }: Parsed, refuse: RefusePart): void {
   const vocabulary = (model.vocab ?? {}) as Readonly<Record<string, number>>
   const size = Object.keys(vocabulary).length
@@ -93,14 +97,14 @@ function checkOrder({ added_tokens, model }: Parsed, refuse: RefusePart): void {
   if (shifted) throw refuse(`added token '${shifted.content}' at ${shifted.id}, which is not the next id,`)
 }
 
-/** A tokenizer that is built anew has those added tokens alone that the config names, where it names any. */
+/** Checks that the config names all added tokens. A rebuilt tokenizer has only those, if the config names any. */
 function checkTold({ added_tokens }: Parsed, config: TokenizerConfig, refuse: RefusePart): void {
   const told = config.added_tokens_decoder
   const left = told && added_tokens.find(({ id, content }) => told[id]?.content !== content)
   if (left) throw refuse(`added_tokens_decoder without '${left.content}' of tokenizer.json`)
 }
 
-/** @param plain whether tokens with a name take no space around them, whatever is told: that class adds them once more */
+/** @param plain whether named tokens take no space around them, whatever their flags say. The class adds them again. */
 function addedTokens(
   { added_tokens, model }: Parsed,
   config: TokenizerConfig,
@@ -120,7 +124,7 @@ function addedTokens(
     const known = tokens.get(content)
     const id = known?.id ?? idOf(content)
     if (known && !plain) continue
-    // It would be added behind the vocabulary, where the model has no row for it.
+    // The token would come after the vocabulary, for which the model has no row.
     if (id === undefined) throw refuse(`${key}: '${content}', which tokenizer.json has not,`)
     tokens.set(content, { ...flagsSchema.parse({}), id, content, special: true, normalized: false })
   }
@@ -129,7 +133,10 @@ function addedTokens(
 
 const flagsSchema = z.object(flags)
 
-/** Those that a key names (`eos_token`, also `image_token` and the like) and those of a list, each with the key; the newer list stands for the older. */
+/**
+ * Returns the tokens of keys (`eos_token`, also `image_token` and the like) and of a list, each with its key. The newer
+ * list replaces the older one.
+ */
 function specialTokens(config: TokenizerConfig): (readonly [key: string, content: string])[] {
   const list = config.extra_special_tokens?.length ? 'extra_special_tokens' : 'additional_special_tokens'
   const listed = (config[list] ?? []).map((content) => [list, content] as const)

@@ -8,58 +8,61 @@ import { namedTokens, parseTokenizerConfig, withConfig } from './tokenizer-confi
 import { readableParts } from './tokenizer-parts.ts'
 import { useRustSpace } from './white-space.ts'
 
-/** What the files of a Hugging Face folder say about text: parsed tokenizer.json and tokenizer_config.json. */
+/** Files of a Hugging Face folder about text: the parsed tokenizer.json and tokenizer_config.json. */
 export type TokenizerFiles = {
   readonly tokenizer: Readonly<Record<string, unknown>>
   readonly config: Readonly<Record<string, unknown>>
-  /** Text of chat_template.jinja, which newer folders have instead of the key in tokenizer_config.json. */
+  /** Text of chat_template.jinja. Newer folders have it in place of the key in tokenizer_config.json. */
   readonly chatTemplate?: string
-  /** Stands for the other when tools are told. */
+  /** Chat template that replaces the other if the request has tools. */
   readonly toolTemplate?: string
-  /** `model_type` of config.json, where it says with the class how tokenizer.json is read. */
+  /** `model_type` of config.json, if it decides with the class how tokenizer.json is read. */
   readonly modelType?: string
 }
 
 export type Tokenizer = {
-  /** Number of ids, holes included: one more than the highest. */
+  /** Number of ids with gaps: one more than the highest id. */
   readonly size: number
   readonly files: TokenizerFiles
   /**
-   * Special tokens that the text spells become their ids. Nothing is added, unless `begin` asks for what the tokenizer puts
-   * around a text of its own (Llama's begin token; Qwen has none).
+   * Returns the ids of a text. Special tokens in the text become their ids. Nothing is added unless `begin` asks for
+   * the tokenizer's own frame of a text (Llama's begin token; Qwen has none).
    */
   readonly encode: (text: string, options?: { readonly begin?: boolean }) => Int32Array
-  /** Special tokens are left out unless asked for. */
+  /** Returns the text of ids. Special tokens are left out unless `special` is true. */
   readonly decode: (tokens: ArrayLike<number>, options?: { readonly special?: boolean }) => string
-  /** The text of one token as it stands in the vocabulary. */
+  /** Returns the text of one token as the vocabulary has it. */
   readonly tokenText: (token: number) => string
   readonly tokenId: (text: string) => number | undefined
   readonly isSpecial: (token: number) => boolean
-  /** The token that stands for text outside of the vocabulary, where there is one. */
+  /** Token for text outside the vocabulary, if there is one. */
   readonly unknownToken: number | undefined
-  /** The end token of tokenizer_config.json. */
+  /** End token of tokenizer_config.json. */
   readonly endToken: number | undefined
-  /** Renders a chat with the model's template, ready for the assistant's answer unless that is not wanted. */
+  /** Renders a chat with the model's template. By default the text is ready for the assistant's answer. */
   readonly renderChat: (
     messages: readonly ChatMessage[],
     options?: {
       readonly generationPrompt?: boolean
       readonly variables?: Readonly<Record<string, unknown>>
-      /** What the model may call, told in the shape of OpenAI's API. */
+      /** Tools that the model may call. The template reads them in the shape of OpenAI's API. */
       readonly tools?: readonly ToolSpec[]
     },
   ) => string
-  /** Whether the chat template reads a variable: what it does not read would be dropped in silence. */
+  /** Returns whether the chat template reads a variable. Otherwise the variable would be dropped silently. */
   readonly templateReads: (variable: string) => boolean
-  /** The bytes that a token stands for: of byte-level vocabularies maybe a part of a character. */
+  /** Returns the bytes of a token. In byte-level vocabularies they may be part of a character. */
   readonly tokenBytes: (token: number) => Buffer
-  /** No token stands for more bytes; infinite where the unknown one stands for any text. */
+  /** Most bytes of a token. Infinite if the unknown token stands for any text. */
   readonly mostTokenBytes: number
 }
 
 /**
- * @param source The folder or name, for messages.
- * @throws RlError `model.tokenizer` where the files are not a tokenizer that is implemented.
+ * Creates a tokenizer from the files of a Hugging Face folder.
+ * @param source folder or name, for messages
+ * @throws RlError `model.tokenizer` if the files are no tokenizer that is implemented
+ * @example
+ * const tokenizer = createTokenizer((await readModelFolder('models/qwen')).tokenizer)
  */
 export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'): Tokenizer {
   const { inner, config, parts } = readFiles(files, source)
@@ -69,7 +72,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   let longest = 0
   for (const [text, id] of vocabulary) {
     highest = Math.max(highest, id)
-    // Ids that no token has come without a text.
+    // Ids without a token have no text.
     longest = Math.max(longest, Buffer.byteLength(text ?? ''))
   }
   const specials = new Set(
@@ -78,7 +81,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   const addedTokens = new Set(inner.get_added_tokens_decoder().keys())
   const decoder = JSON.stringify(parts.decoder ?? null)
   const byteLevel = decoder.includes('"ByteLevel"')
-  /** Vocabularies of SentencePiece's make: a space is written with U+2581, a byte as `<0x0A>`. */
+  /** SentencePiece vocabularies write a space as U+2581 and a byte as `<0x0A>`. */
   const byteFallback = decoder.includes('"ByteFallback"')
   keepByteOrderMarks(inner)
   useRustSpace(inner)
@@ -87,11 +90,11 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
     Array.isArray(chat_template) ? chat_template.find((one) => one.name === name)?.template : undefined
   const templateText =
     files.chatTemplate ?? (typeof chat_template === 'string' ? chat_template : templateNamed('default'))
-  /** Where there is one for it, it stands for the other when tools are told. */
+  /** Template for requests with tools, if there is one. */
   const toolTemplateText =
     files.toolTemplate ?? (files.chatTemplate ? undefined : templateNamed('tool_use')) ?? templateText
   const templates = new Map<string, ChatTemplate>()
-  /** What templates know by name; of a token that there is not, nothing. */
+  /** Special tokens by the names that templates use. A missing token is absent. */
   const specialNames = namedTokens(config)
 
   const decode: Tokenizer['decode'] = (tokens, options) => {
@@ -153,7 +156,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   }
 }
 
-/** A byte order mark that the bytes spell is a character like others; the library leaves it out. */
+/** Keeps a byte order mark as an ordinary character. The library drops it. */
 function keepByteOrderMarks(inner: object): void {
   type Decoding = {
     readonly config?: { readonly type?: string }
@@ -165,7 +168,7 @@ function keepByteOrderMarks(inner: object): void {
     if (one?.config?.type === 'ByteFallback') one.text_decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 }
 
-/** As templates read it: calls of tools in the shape of OpenAI's API, their arguments as values. */
+/** Returns a message as templates read it. Tool calls have the shape of OpenAI's API, with arguments as values. */
 function templateMessage(message: ChatMessage): object {
   const { role, toolCalls, toolCallId, toolName } = message
   return {
@@ -184,7 +187,9 @@ function templateCall({
   return { ...(id === undefined ? {} : { id }), type: 'function', function: { name, arguments: values } }
 }
 
-/** The characters that stand for the 256 bytes in byte-level vocabularies: printable ones for themselves, the others from U+0100 on. */
+/**
+ * Characters for the 256 bytes in byte-level vocabularies. Printable ones stand for themselves, others begin at U+0100.
+ */
 const BYTE_OF: ReadonlyMap<string, number> = new Map(
   (() => {
     const printable = (byte: number) =>
@@ -201,7 +206,10 @@ function bytesOf(text: string): number[] {
   return [...text].flatMap((character) => BYTE_OF.get(character) ?? [...Buffer.from(character)])
 }
 
-/** @throws RlError `model.tokenizer` that names what is not read */
+/**
+ * Reads the files.
+ * @throws RlError `model.tokenizer` that names the unreadable part
+ */
 function readFiles(files: TokenizerFiles, source: string) {
   const refuse = (what: string) =>
     unusable(source, `${what} is not implemented`, undefined, 'use a model whose tokenizer does without it')
@@ -209,9 +217,9 @@ function readFiles(files: TokenizerFiles, source: string) {
     const config = parseTokenizerConfig(files.config)
     const { bos_token, eos_token, pad_token } = config
     const parts = readableParts(withConfig(files.tokenizer, config, files.modelType, refuse), refuse)
-    // Of a vocabulary of words the library takes the unknown token from here.
+    // For a vocabulary of words the library takes the unknown token from here.
     const unk_token = config.unk_token ?? (parts.model as { unk_token?: string }).unk_token
-    // The library would read more there than AutoTokenizer does, and change ids by it.
+    // The library would read more keys than AutoTokenizer and so change ids.
     const inner = new HuggingFaceTokenizer(parts, { bos_token, eos_token, unk_token, pad_token })
     return { inner, config, parts }
   } catch (cause) {
@@ -223,7 +231,7 @@ function readFiles(files: TokenizerFiles, source: string) {
   }
 }
 
-/** Whoever asks a server may read it: it names no folder. */
+/** Returns an error that names no folder, since any client of a server may read it. */
 function refusedChat(why: string, cause?: unknown, hint?: string): RlError {
   return new RlError(why, {
     code: 'model.tokenizer',

@@ -20,12 +20,13 @@ import { type LocalModel, trainedNames } from './params.ts'
 export type Trainer = {
   readonly optimizer: Optimizer
   /**
-   * Trains on whole trajectories: samples are shuffled by the seed and cut into `updates` parts, each part is one
-   * optimiser step whose gradient is summed over micro-batches of at most `tokenBudget` tokens, and no more than there is room for.
-   * @throws RlError `model.sample` for a sample that does not fit the model, the budget or its own mask.
+   * Trains on whole trajectories. Samples are shuffled by the seed and cut into `updates` parts. Each part is one
+   * optimiser step. Its gradient is summed over micro-batches of at most `tokenBudget` tokens, or fewer if memory is
+   * short.
+   * @throws RlError `model.sample` for a sample that does not fit the model, the budget or its own mask
    */
   update(samples: readonly TrainingSample[], options: UpdateOptions, passes?: Passes): Promise<UpdateMetrics>
-  /** Log-probs of the masked tokens under the present weights: arrays of length T, 0 where mask is 0. */
+  /** Returns log-probs of the masked tokens under the present weights. Arrays have length T and hold 0 if mask is 0. */
   score(
     samples: readonly ScoredSample[],
     options?: { readonly tokenBudget?: number; readonly temperature?: number },
@@ -37,7 +38,7 @@ const ADAM_EPSILON = 1e-8
 const SCORE_TOKENS = 8192
 const ENDLESS: Passes = { keptTokens: Number.POSITIVE_INFINITY, mostTokens: Number.POSITIVE_INFINITY }
 
-/** What a pass over a part sums up over its trained tokens. */
+/** Quantities that a pass sums over the trained tokens of its part. */
 const SUMS = ['loss', 'kl', 'drift', 'clipped', 'entropy'] as const
 type Sums = Record<(typeof SUMS)[number], number>
 const NOTHING: Sums = { loss: 0, kl: 0, drift: 0, clipped: 0, entropy: 0 }
@@ -45,32 +46,32 @@ const NOTHING: Sums = { loss: 0, kl: 0, drift: 0, clipped: 0, entropy: 0 }
 /** How the parts of one update are computed. */
 type Setup = {
   readonly options: UpdateOptions
-  /** The weights that move. */
+  /** Names of the weights that move. */
   readonly names: readonly string[]
   readonly frozenLayers: number
-  /** Tokens of a micro-batch. */
+  /** Most tokens of a micro-batch. */
   readonly budget: number
-  /** In longer micro-batches layers are computed again. */
+  /** Longer micro-batches compute layers again. */
   readonly keptTokens: number
 }
 
-/** The part of an optimiser step, computed under the weights before it. */
+/** The pass of an optimiser step's part, under the weights before the step. */
 type PartPass = {
   readonly sum: Sums
   readonly gradients: ReadonlyMap<string, tf.Tensor>
   readonly tokens: number
   readonly norm: number
-  /** What was not finite. */
+  /** The value that was not finite. Null if all were. */
   readonly bad: UpdateMetrics['stopped']
   /** Mean over the trained tokens. */
   readonly drift: number
 }
 
-/** Adapter weights are trained alone where there are any, else all weights. */
+/** Creates a trainer. If there are adapter weights, only they are trained, else all weights. */
 export function createTrainer(model: LocalModel): Trainer {
   const optimizer = createOptimizer(model.params)
 
-  /** The first sample whose own gradient is not finite. */
+  /** Returns the id of the first sample whose own gradient is not finite. */
   const culprit = async (
     names: readonly string[],
     batch: readonly WeightedSample[],
@@ -85,7 +86,10 @@ export function createTrainer(model: LocalModel): Trainer {
     return undefined
   }
 
-  /** Of the masked tokens under the present weights: arrays of length T, 0 where mask is 0. */
+  /**
+   * Returns log-probs or entropies of the masked tokens under the present weights. Arrays have length T and hold 0 if
+   * mask is 0.
+   */
   const rowValues = async (
     samples: readonly ScoredSample[],
     what: 'logprob' | 'entropy',
@@ -109,7 +113,7 @@ export function createTrainer(model: LocalModel): Trainer {
     return results
   }
 
-  /** Sums and gradient of one part over its micro-batches. The gradients are the caller's to dispose. */
+  /** Returns sums and gradient of one part over its micro-batches. The caller disposes the gradients. */
   const passOver = async (
     part: readonly TrainingSample[],
     { options, names, frozenLayers, budget, keptTokens }: Setup,
@@ -165,7 +169,7 @@ export function createTrainer(model: LocalModel): Trainer {
       for (const sample of samples) checkSample(model, sample, options.tokenBudget)
       const frozenLayers = options.layers === undefined ? 0 : model.config.layers - options.layers
       const names = trainedNames(model.params, frozenLayers)
-      // So small that nothing is computed again, but no smaller than is worth it.
+      // Small enough that nothing is computed again, but not below the size that is worth a pass.
       const most = Math.min(options.tokenBudget, mostTokens)
       const budget = keptTokens < LEAST_PASS ? most : Math.min(most, keptTokens)
       const setup: Setup = { options, names, frozenLayers, budget, keptTokens }
@@ -193,7 +197,7 @@ export function createTrainer(model: LocalModel): Trainer {
         if (!pass.bad) totals.seen(pass)
         if (stopped) break
       }
-      // No part comes behind the last step that would tell how far it went: its own is scored again.
+      // No later part tells how far the last step went. So its own part is scored again.
       const last = parts.at(-1)
       if (last && !stopped && options.klHalvings) {
         const driftOf = async () => {
@@ -220,7 +224,7 @@ export function createTrainer(model: LocalModel): Trainer {
   }
 }
 
-/** What an update did so far. */
+/** Totals of an update so far. */
 function createTotals() {
   const done = { updates: 0, samples: 0 }
   const sum: Sums = { ...NOTHING }
@@ -253,7 +257,7 @@ function createTotals() {
   }
 }
 
-/** Over the trained tokens, whose present log-probs are `scored`. */
+/** Returns the mean drift over the trained tokens. `scored` holds their present log-probs. */
 async function meanDrift(
   samples: readonly TrainingSample[],
   scored: readonly Float32Array[],
@@ -272,8 +276,8 @@ async function meanDrift(
 }
 
 /**
- * The trained tokens of an optimiser step that its objective is about, where that is a share of them: those whose distributions
- * have the highest entropy. The bound is the quantile of all entropies, interpolated (as torch.quantile has it).
+ * Picks the tokens to train on if only a share is trained: those with the highest entropy. The bound is the
+ * interpolated quantile of all entropies (as in torch.quantile).
  */
 async function chosenTokens(
   samples: readonly TrainingSample[],
@@ -289,14 +293,17 @@ async function chosenTokens(
   return { marks, count: marks.reduce((sum, mark) => sum + countTrained({ mask: mark }), 0) }
 }
 
-/** Of sorted values, between the two nearest by their distances. */
+/** Returns a quantile of sorted values, interpolated between the two nearest. */
 function quantile(sorted: Float64Array, share: number): number {
   const place = share * (sorted.length - 1)
   const [low, high] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]]
   return low + (place - Math.floor(place)) * (high - low)
 }
 
-/** Batches of at most `budget` tokens, of samples of like length: sorted, then filled in order. A longer sample goes alone. */
+/**
+ * Returns batches of at most `budget` tokens. Samples are sorted by length and fill the batches in order. A longer
+ * sample goes alone.
+ */
 export function microBatches<T extends { readonly sample: Pick<TrainingSample, 'tokens'> }>(
   items: readonly T[],
   budget: number,
@@ -319,7 +326,7 @@ function tokensOf(items: readonly { readonly sample: Pick<TrainingSample, 'token
   return items.reduce((sum, { sample }) => sum + sample.tokens.length, 0)
 }
 
-/** At most `count` parts whose sizes differ by one at most; none is empty. */
+/** Returns at most `count` parts, none empty. Their sizes differ by at most one. */
 function split<T>(items: readonly T[], count: number): T[][] {
   const parts = Math.min(count, items.length)
   return Array.from({ length: parts }, (_, i) =>

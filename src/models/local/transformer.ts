@@ -10,7 +10,7 @@ import { addLowRank, attention, embedding, linear, rmsNorm, rotary, swiglu } fro
 import { type LocalModel, trainedNames, weight } from './params.ts'
 import { recomputed } from './recompute.ts'
 
-/** Sequences end to end: sequence s is tokens[offsets[s] .. offsets[s + 1]]; none is empty. */
+/** Sequences end to end. Sequence s is tokens[offsets[s] .. offsets[s + 1]]. No sequence is empty. */
 export type Packed = { readonly tokens: Int32Array; readonly offsets: Int32Array }
 
 /** Lays sequences end to end. */
@@ -27,15 +27,20 @@ export function pack(sequences: readonly ArrayLike<number>[]): Packed {
 }
 
 export type ForwardOptions = {
-  /** A layer keeps its input alone for the backward pass: a third more time for a fraction of the memory. */
+  /**
+   * Whether a layer keeps only its input for the backward pass. It takes a third more time and a fraction of the
+   * memory.
+   */
   readonly recompute?: boolean
-  /** So many of the lower layers keep nothing: no gradient goes through them. */
+  /** Number of lowest layers that keep nothing. No gradient goes through them. */
   readonly frozenLayers?: number
 }
 
 /**
- * Hidden states after the last norm, [tokens, hiddenSize]; differentiable in the weights. Call it under tf.tidy.
- * @throws RlError `model.input` for a token outside the vocabulary or a sequence that is empty or longer than the context.
+ * Returns hidden states after the last norm, [tokens, hiddenSize]. They are differentiable in the weights. Call it
+ * under tf.tidy.
+ * @throws RlError `model.input` for a token outside the vocabulary, or a sequence that is empty or longer than the
+ * context
  */
 export function hiddenStates(
   model: LocalModel,
@@ -63,7 +68,7 @@ export function hiddenStates(
   return rmsNorm(x, weight(params, 'model.norm.weight'), normEps)
 }
 
-/** Where sequences begin, and the angles of each row. */
+/** Offsets of the sequences, and the angles of each row. */
 type Rows = { readonly offsets: Int32Array; readonly cos: tf.Tensor2D; readonly sin: tf.Tensor2D }
 
 function decoderLayer(
@@ -92,7 +97,7 @@ function decoderLayer(
   return tf.add(between, project(model, swiglu(gate, up), `${at}.mlp.down_proj`))
 }
 
-/** The lower layers off the tape. */
+/** Computes the lower layers without recording gradients. */
 function frozen(model: LocalModel, layers: number, x: tf.Tensor2D, rows: Rows): tf.Tensor2D {
   const op = tf.customGrad((input) => {
     let value = input as tf.Tensor2D
@@ -120,14 +125,14 @@ function recomputedLayer(model: LocalModel, layer: number, x: tf.Tensor2D, rows:
   ) as tf.Tensor2D
 }
 
-/** Logits [rows, vocabSize] of the chosen rows of the packed tokens, of all where none are named. */
+/** Returns logits [rows, vocabSize] of the given rows of the packed tokens. Default: all rows. */
 export function logits(model: LocalModel, packed: Packed, rows?: Int32Array): tf.Tensor2D {
   const hidden = hiddenStates(model, packed)
   const chosen = rows ? embedding(hidden, tf.tensor1d(rows, 'int32')) : hidden
   return linear(chosen, headWeight(model))
 }
 
-/** The weight of the output head [vocabSize, hiddenSize]. */
+/** Returns the weight of the output head, [vocabSize, hiddenSize]. */
 export function headWeight({ config, params }: LocalModel): tf.Variable {
   return weight(params, headName(config))
 }
@@ -136,7 +141,7 @@ export function headName({ tiedHead }: ModelConfig): string {
   return tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight'
 }
 
-/** x W^T + bias, and what the module's adapter adds where it has one. */
+/** Returns x W^T + bias, plus the term of the module's adapter if it has one. */
 export function project({ params, loraScale }: LocalModel, x: tf.Tensor2D, module: string): tf.Tensor2D {
   const base = linear(x, weight(params, `${module}.weight`), params.get(`${module}.bias`))
   const down = params.get(`${module}.lora_A.weight`)
@@ -146,7 +151,10 @@ export function project({ params, loraScale }: LocalModel, x: tf.Tensor2D, modul
 
 const tables = new Map<string, { cos: Float32Array; sin: Float32Array; positions: number }>()
 
-/** cos and sin of position x theta^(-2i / headDim), each [positions.length, headDim / 2] (RoPE, arXiv 2104.09864, equation 15). */
+/**
+ * Returns cos and sin of position x theta^(-2i / headDim), each [positions.length, headDim / 2] (RoPE, arXiv
+ * 2104.09864, equation 15).
+ */
 export function rotaryAngles(
   { ropeTheta, headDim }: Pick<ModelConfig, 'ropeTheta' | 'headDim'>,
   positions: Int32Array,
@@ -187,7 +195,10 @@ function check(config: ModelConfig, tokens: Int32Array, offsets: Int32Array): vo
   checkTokens(config, tokens)
 }
 
-/** @throws RlError `model.input` for a token id outside the vocabulary. */
+/**
+ * Checks token ids.
+ * @throws RlError `model.input` for a token id outside the vocabulary
+ */
 export function checkTokens({ vocabSize }: ModelConfig, tokens: ArrayLike<number>): void {
   for (let i = 0; i < tokens.length; i++)
     if (!(tokens[i] >= 0 && tokens[i] < vocabSize))

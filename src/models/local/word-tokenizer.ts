@@ -1,8 +1,8 @@
 /**
- * A tokenizer for tiny models, trained from word lists or texts: a word, a number or a mark is one token, so that an action such
- * as `go to cabinet 12` costs four. Words outside of the vocabulary are spelled by letters (the WordPiece model of
- * Hugging Face's tokenizers, whose greedy longest match is a plain look-up for a known word), so text in ASCII never meets an
- * unknown token. Decoding gives the text back up to its spaces.
+ * A tokenizer for tiny models, trained from word lists or texts. A word, a number or a mark is one token, so the action
+ * `go to cabinet 12` costs four tokens. Words outside the vocabulary are spelled by letters, so ASCII text never has an
+ * unknown token. The model is WordPiece of Hugging Face's tokenizers, whose greedy longest match is a plain look-up for
+ * known words. Decoding restores the text except for its spaces.
  */
 import type { TokenizerFiles } from './tokenizer.ts'
 import { withRustSpace } from './white-space.ts'
@@ -13,29 +13,34 @@ export const CHAT_END = '<|im_end|>'
 const UNKNOWN = '[UNK]'
 const CONTINUED = '##'
 
-/** A newline; a number with its sign where nothing stands before it; a word with inner marks (in/on, don't); any other mark. */
+/**
+ * A newline, a number (with its sign if nothing stands before it), a word with inner marks (in/on, don't), or any other
+ * mark.
+ */
 const WORD = String.raw`\n|(?<!\S)-[0-9]+|[0-9]+|\p{L}+(?:['/\-_]\p{L}+)*|[^\s\p{L}0-9]`
 
 const CHAT_TEMPLATE =
   `{% for message in messages %}${CHAT_START}{{ message.role }}\n{{ message.content }}${CHAT_END}\n{% endfor %}` +
   `{% if add_generation_prompt %}${CHAT_START}assistant\n{% endif %}`
 
-/** Marks that are written without a space before, after, or on both sides of them. */
+/** Marks without a space before, after, or on both sides of them. */
 const NO_SPACE_BEFORE = ['.', ',', ':', ';', '!', '?', ')', ']', '}', "'", '>', '%']
 const NO_SPACE_AFTER = ['(', '[', '{', '$', '#', '@', '<']
 const NO_SPACE_AROUND = ['\n', '_', '/', '=']
 
-/** The pieces of a text that are looked up in the vocabulary. */
+/** Returns the pieces of a text that are looked up in the vocabulary. */
 export function splitWords(text: string): string[] {
   return text.match(new RegExp(withRustSpace(WORD), 'gu')) ?? []
 }
 
 /**
- * Files of a word-level tokenizer. Ids: special tokens, characters and their continuations, numbers 0 to 99, then the words in
- * the order of `words` and those of `texts` from frequent to rare (ties by code point).
- * @param words A closed list; entries may be phrases, which are split.
- * @param texts A corpus, e.g. observations of generated games.
- * @param maxWords Most words besides the fixed part; rarer ones are then spelled.
+ * Returns the files of a word-level tokenizer. Ids begin with special tokens, characters and their continuations, and
+ * the numbers 0 to 99. Then come `words` in order, and the words of `texts` from frequent to rare (ties by code point).
+ * @param words closed list. Entries may be phrases, which are split.
+ * @param texts corpus, e.g. observations of generated games
+ * @param maxWords most words besides the fixed part. Rarer words are spelled.
+ * @example
+ * const files = trainWordTokenizer({ words: ['go to', 'cabinet'] })
  */
 export function trainWordTokenizer({
   words = [],
@@ -100,8 +105,8 @@ export function trainWordTokenizer({
     },
     config: {
       tokenizer_class: 'PreTrainedTokenizerFast',
-      // transformers 5 would build Qwen2's own byte-level tokenizer for any model of that type, and give other ids; a class that
-      // is named, and that it does not load, leaves it at the one above.
+      // For any model of this type, transformers 5 would build Qwen2's byte-level tokenizer with other ids. A named
+      // class that it does not load makes it keep the class above.
       auto_map: { AutoTokenizer: [null, 'PreTrainedTokenizerFast'] },
       bos_token: null,
       eos_token: CHAT_END,

@@ -28,18 +28,18 @@ import { createPagedCache } from './paged.ts'
 import { createTensorCache } from './tensors.ts'
 import { createWebgpuCache } from './webgpu.ts'
 
-/** A cached sequence; the decoder that opened it owns it. */
+/** A cached sequence. It belongs to the decoder that opened it. */
 export type Sequence = {
   /** Tokens in the cache. */
   readonly length: number
 }
 
 export type StepEntry = { readonly sequence: Sequence; readonly tokens: ArrayLike<number> }
-/** Without a drawing the logits are read back. */
+/** An entry without a drawing returns its logits. */
 type DrawEntry = StepEntry & { readonly drawing: Drawing | undefined }
 
 export type Decoder = {
-  /** Tokens that the cache holds at most, in whole pages. */
+  /** Most tokens in the cache, in whole pages. */
   readonly capacity: number
   open(): Sequence
   fork(sequence: Sequence): Sequence
@@ -53,11 +53,14 @@ export type Decoder = {
 }
 
 export type DecoderOptions = {
-  /** Tokens of all sequences together that the cache may hold. */
+  /** Most tokens of all sequences together. */
   readonly cacheTokens: number
 }
 
-/** @throws RlError `model.memory` where the cache cannot be had. */
+/**
+ * Creates a decoder.
+ * @throws RlError `model.memory` if there is no memory for the cache
+ */
 export function createDecoder(model: LocalModel, { cacheTokens }: DecoderOptions): Decoder {
   const wanted = Math.ceil(cacheTokens / PAGE_TOKENS)
   const cache = createCache(model, wanted)
@@ -108,7 +111,7 @@ export function createDecoder(model: LocalModel, { cacheTokens }: DecoderOptions
       hint: 'close sequences, or give the decoder more cacheTokens',
     })
 
-  /** Checks a step and counts its tokens in. */
+  /** Checks a step and adds its tokens to the lengths. */
   const admit = <Entry extends StepEntry>(batch: readonly Entry[]) => {
     const entries = batch.map((entry) => ({ ...entry, sequence: own(entry.sequence) }))
     for (const { sequence, tokens } of entries) {

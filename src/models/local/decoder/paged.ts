@@ -5,7 +5,10 @@ import { headName, rotaryAngles } from '../transformer.ts'
 import { type Cache, type CachedSequence, PAGE_TOKENS } from './cache.ts'
 import { type RowIndependent, rowIndependentProduct } from './rows.ts'
 
-/** Most rows of one pass; longer batches are cut. A wide model's weights are read once a pass, which more rows share. */
+/**
+ * Most rows of one pass. Longer batches are split. Each pass reads a wide model's weights once, so more rows share the
+ * cost.
+ */
 const rowsOfPass = (hiddenSize: number) => (hiddenSize < 512 ? 256 : 1024)
 
 type Row = {
@@ -16,8 +19,8 @@ type Row = {
 }
 
 /**
- * The cache on the WebAssembly heap: pages of PAGE_TOKENS tokens, each with keys and values of all layers, taken as
- * sequences grow and kept for reuse. A layer is one run of kernels over the new rows.
+ * The cache on the WebAssembly heap. Pages of PAGE_TOKENS tokens hold keys and values of all layers. Sequences take
+ * pages as they grow, and freed pages are reused. A layer is one run of kernels over the new rows.
  */
 export function createPagedCache(heap: Heap, model: LocalModel): Cache {
   const { config, params } = model
@@ -43,9 +46,9 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
   const prepared = new Map<string, tf.TensorInfo>()
   let scaled = new Map<string, tf.Tensor>()
 
-  /** The address of a weight; of an adapter's second one that with its factor. */
+  /** Returns the address of a weight. For an adapter's second matrix it is the copy with the factor. */
   const at = (name: string) => heap.pointer(scaled.get(name) ?? weight(params, name))
-  /** The address of a weight [out, input] as the product wants it, prepared at its first use. */
+  /** Returns the address of a weight [out, input] in the form of the product. It is prepared at its first use. */
   const matrix = (name: string, out: number, input: number, { prepare }: RowIndependent) => {
     if (!prepare) return at(name)
     let found = prepared.get(name)
@@ -67,8 +70,8 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
   }
   refresh()
   /**
-   * Adapters stay beside their weights: merged ones would be most of the model once more. Their narrow products are
-   * row-independent in another way, maybe, than those of the weights.
+   * Finds the products. Adapters stay beside their weights, since merged ones would nearly double the memory. Their
+   * narrow products may be row-independent in another way.
    */
   const findProducts = () => {
     const low = [...new Set(ranks.values())].flatMap((rank) =>
@@ -102,9 +105,9 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
     if (length === 0) tables.delete(sequence)
   }
 
-  /** Hidden states of the rows before the last norm; returns their address, [rows, hiddenSize]. */
+  /** Computes hidden states of the rows before the last norm. Returns their address, [rows, hiddenSize]. */
   const pass = (batch: readonly Row[], { whole, low }: NonNullable<typeof products>) => {
-    // Powers of two: the greater is a multiple of both.
+    // Both are powers of two, so the larger is a multiple of the smaller.
     const multiple = Math.max(whole.multiple, low.multiple)
     const count = batch.length
     const padded = Math.ceil(count / multiple) * multiple
@@ -131,7 +134,7 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
       entries += pagesOf(sequence).length
     }
     const pageTable = scratch('decode pages', entries)
-    // No allocation after this point: views stay valid.
+    // Nothing is allocated after this point, so views stay valid.
     const pageView = heap.ints(pageTable, entries)
     for (const sequence of sequences) pageView.set(pagesOf(sequence).map(heap.pointer), tableAt.get(sequence))
     heap.ints(ids, count).set(batch.map((row) => row.token))
@@ -267,13 +270,13 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
 
 const DOWN = '.lora_A.weight'
 
-/** Rank of the adapter of each module that has one. */
+/** Returns the rank of each module's adapter. */
 function ranksOf(params: LocalModel['params']): Map<string, number> {
   const adapters = [...params].filter(([name]) => name.endsWith(DOWN))
   return new Map(adapters.map(([name, { shape }]) => [name.slice(0, -DOWN.length), shape[0]]))
 }
 
-/** loraScale B for each module with an adapter: tensors of their own. */
+/** Returns loraScale B for each module with an adapter, as new tensors. */
 function scaledAdapters({ params, loraScale }: LocalModel): Map<string, tf.Tensor> {
   const ups = [...params].filter(([name]) => name.endsWith('.lora_B.weight'))
   return new Map(ups.map(([name, up]) => [name, up.mul(loraScale)]))

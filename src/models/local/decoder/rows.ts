@@ -4,24 +4,25 @@ import type { Heap } from '../kernels/heap.ts'
 
 type Multiply = Heap['multiplyPacked']
 
-/** Products of x [rows, input] by W [out, input] whose rows are bit-identical whatever the other rows are. */
+/** Products of x [rows, input] by W [out, input]. A row's result is bit-identical whatever the other rows are. */
 export type RowIndependent = {
-  /** Which of the ways below. */
+  /** Way of the product, as listed at `rowIndependentProduct`. */
   readonly way: 'padded' | 'transposed' | 'own'
-  /** Rows are counted in multiples of this. */
+  /** The number of rows must be a multiple of this. */
   readonly multiple: number
-  /** The weight at that address as `multiply` wants it; null: as it is. */
+  /** Prepares the weight at an address for `multiply`. Null takes it as it is. */
   readonly prepare: ((w: number, out: number, input: number) => TensorInfo) | null
-  /** y = x W^T + keep y; `w` is the address of the prepared weight. */
+  /** Computes y = x W^T + keep y. `w` is the address of the prepared weight. */
   readonly multiply: Multiply
 }
 
 /**
- * The fastest product in use that is row-independent for these shapes of W, found by trying. BLAS libraries round rows by
- * their place in the kernel's tiles, each library and processor in its own way, so three ways are at hand:
- * - x W^T on rows padded to a multiple (tiles that are all alike, as on AVX-512);
- * - W x^T with x between rows of padding, turned over after (tiles along the vector lanes; as on AVX2);
- * - the product of kernels.wasm, which is so by construction (each row of a tile has its own sums), on weights packed once.
+ * Returns the fastest row-independent product for these shapes of W, found by trial. BLAS libraries round rows by their
+ * position in the kernel's tiles. Each library and processor does it differently, so there are three ways:
+ * - x W^T on rows padded to a multiple (all tiles are alike, as on AVX-512)
+ * - W x^T with x between rows of padding, transposed afterwards (tiles along the vector lanes, as on AVX2)
+ * - the product of kernels.wasm on weights packed once (row-independent by construction, since each row of a tile has
+ * its own sums)
  */
 export function rowIndependentProduct(
   heap: Heap,
@@ -47,10 +48,13 @@ export function rowIndependentProduct(
   return own
 }
 
-/** Rows of one vector of AVX2. */
+/** Number of rows of one AVX2 vector. */
 const LANES = 8
 
-/** (W x^T)^T. Few rows are one tile; more have a tile of padding before and behind, since the outermost tiles differ. */
+/**
+ * Computes (W x^T)^T. Few rows are one tile. More rows get a tile of padding before and after, since the outermost
+ * tiles differ.
+ */
 function transposedProduct(heap: Heap): Multiply {
   return (rows, out, input, x, w, keep, y) => {
     const lead = rows > LANES ? LANES : 0
@@ -65,12 +69,12 @@ function transposedProduct(heap: Heap): Multiply {
   }
 }
 
-/** All small sizes in steps of 4, then a few. */
+/** Returns the next size to try: small sizes in steps of 4, then a few. */
 function nextSize(rows: number, multiple: number): number {
   return rows < 64 ? rows + Math.max(4, multiple) : 2 * rows
 }
 
-/** Equal rows in every place of batches of several sizes must give equal bits. */
+/** Returns whether equal rows give equal bits at every position of batches of several sizes. */
 function isRowIndependent(
   heap: Heap,
   multiply: Multiply,
@@ -79,7 +83,7 @@ function isRowIndependent(
   multiple: number,
   maxRows: number,
 ): boolean {
-  // Blocking along the outputs does not depend on the rows, so a part of a large head tells enough.
+  // Blocks along the outputs do not depend on the rows. So a part of a large head is enough.
   const out = Math.min(fullOut, 1024)
   const x = heap.scratch('row check x', maxRows * input)
   const w = heap.scratch('row check w', out * input)

@@ -7,8 +7,8 @@ import type { Cache, CachedSequence } from './cache.ts'
 type Layer = { readonly k: tf.Tensor3D; readonly v: tf.Tensor3D }
 
 /**
- * The cache of any TensorFlow.js backend: for each sequence and layer keys and values [kvHeads, length, dim]. Projections
- * run over all new tokens at once, attention for each sequence.
+ * The cache of any TensorFlow.js backend. Each sequence and layer has keys and values [kvHeads, length, dim].
+ * Projections run over all new tokens at once, attention runs for each sequence.
  */
 export function createTensorCache(model: LocalModel): Cache {
   const { config, params } = model
@@ -85,7 +85,7 @@ export function createTensorCache(model: LocalModel): Cache {
     return linear(final, headWeight(model))
   }
 
-  /** q [heads, new, dim] over all `length` positions -> [new, heads x dim] */
+  /** Computes q [heads, new, dim] over all `length` positions -> [new, heads x dim]. */
   const attend = (q: tf.Tensor3D, k: tf.Tensor3D, v: tf.Tensor3D, length: number): tf.Tensor2D => {
     const count = q.shape[1]
     const mask = new Float32Array(count * length)

@@ -20,19 +20,20 @@ import { type LocalModel, weight } from '../params.ts'
 import { headWeight, rotaryAngles } from '../transformer.ts'
 import { type Cache, type CachedSequence, PAGE_TOKENS } from './cache.ts'
 
-/** Most new tokens of one pass; longer batches are cut. */
+/** Most new tokens of one pass. Longer batches are split. */
 const PASS_ROWS = 1024
 
 type Batch = Parameters<Cache['step']>[0]
 type Row = { readonly sequence: CachedSequence; readonly position: number; readonly token: number }
 
-/** Pages of a layer's tensor when it is made; it doubles as sequences grow. */
+/** Pages of a layer's tensor at the start. The number doubles as sequences grow. */
 const FIRST_PAGES = 16
 
 /**
- * The cache on a graphics processor: a tensor of pages for each layer, and tables of who has which. A layer is seven products of
- * TensorFlow.js and seven launches of our own, four more where there are adapters, however many sequences there are.
- * @param pages most that it will hold, where the device takes so many in one tensor
+ * The cache on a graphics processor: a tensor of pages for each layer, and tables of the pages of each sequence. A
+ * layer takes seven products of TensorFlow.js and seven own launches, four more with adapters, whatever the number of
+ * sequences.
+ * @param pages most pages to hold, if the device allows that many in one tensor
  */
 export function createWebgpuCache(model: LocalModel, pages: number): Cache {
   const { config, params } = model
@@ -47,7 +48,7 @@ export function createWebgpuCache(model: LocalModel, pages: number): Cache {
   const copy = copyProgram(kvHeads * headDim)
   const tables = new Map<CachedSequence, number[]>()
   const free: number[] = []
-  /** Of each layer; all have as many pages. */
+  /** One tensor of pages for each layer, all of the same size. */
   let caches: tf.Tensor[] = []
   let room = 0
   let small: tf.Tensor[] = []
@@ -100,7 +101,7 @@ export function createWebgpuCache(model: LocalModel, pages: number): Cache {
   const times = (x: tf.Tensor2D, module: string) =>
     tf.matMul(x, weight(params, `${module}.weight`) as tf.Tensor2D, false, true) as tf.Tensor2D
 
-  /** x [rows, hiddenSize] through one layer. */
+  /** Runs x [rows, hiddenSize] through one layer. */
   const through = (layer: number, x: tf.Tensor2D, rows: tf.Tensor, angles: tf.Tensor): tf.Tensor2D => {
     const { at, programs, stacks } = layers[layer]
     const cache = caches[layer]
@@ -108,7 +109,7 @@ export function createWebgpuCache(model: LocalModel, pages: number): Cache {
     const [hiddenGrid, innerGrid] = [hiddenSize, intermediateSize].map(
       (width) => [blocksOf(width), count] as const,
     )
-    /** What the programs add to products of x. */
+    /** Returns the adapters' additions to products of x. */
     const beside = (x: tf.Tensor2D, stack: Stack | undefined): Parameters<typeof launch>[1] => {
       if (!stack) return { small: small[layer] }
       const downs = stack.modules.map(
@@ -136,7 +137,7 @@ export function createWebgpuCache(model: LocalModel, pages: number): Cache {
     return run(programs.addFeedForward, fed, hiddenGrid, hiddenSize)
   }
 
-  /** Hidden states of the rows before the last norm, [rows, hiddenSize]. */
+  /** Returns hidden states of the rows before the last norm, [rows, hiddenSize]. */
   const pass = (batch: readonly Row[]): tf.Tensor2D => {
     const rows = tf.tensor1d(rowTable(batch, pagesOf), 'int32')
     const { cos, sin } = rotaryAngles(
@@ -155,7 +156,7 @@ export function createWebgpuCache(model: LocalModel, pages: number): Cache {
     return x
   }
 
-  /** The logits after the last token of each entry, [entries, vocabSize]. */
+  /** Returns the logits after the last token of each entry, [entries, vocabSize]. */
   const forward = (batch: Batch): tf.Tensor2D => {
     const work: Row[] = []
     for (const { sequence, tokens } of batch) {
@@ -222,7 +223,7 @@ export function createWebgpuCache(model: LocalModel, pages: number): Cache {
   }
 }
 
-/** A row's position and where its list of pages begins, for each row; then the lists. */
+/** Returns each row's position and the start of its list of pages, then the lists. */
 function rowTable(
   batch: readonly Row[],
   pagesOf: (sequence: CachedSequence) => readonly number[],
@@ -239,15 +240,15 @@ function rowTable(
   return Int32Array.from([...places, ...lists])
 }
 
-/** The adapters that read the same input. */
+/** Adapters that read the same input. */
 type Stack = { readonly program: Program; readonly modules: readonly string[]; readonly columns: number }
 
-/** The programs of the layer of that name, and what stands in its `small`, in that order. */
+/** Returns the programs of a layer, and the names of the tensors in its `small`, in order. */
 function layerPrograms({ config, params }: LocalModel, at: string) {
   const { hiddenSize, intermediateSize, heads, headDim } = config
   const names: string[] = []
   let size = 0
-  /** The place of a tensor in `small`; undefined where the model has none. */
+  /** Returns the offset of a tensor in `small`. Returns undefined if the model has none. */
   const place = (name: string): number | undefined => {
     const found = params.get(`${at}.${name}`)
     if (!found) return undefined
@@ -302,7 +303,7 @@ function layerPrograms({ config, params }: LocalModel, at: string) {
   return { at, names, programs, stacks }
 }
 
-/** A layer's small tensors end to end, B's times the adapter's scale. */
+/** Returns a layer's small tensors end to end. Each B is multiplied by the adapter's scale. */
 function smallOf({ params, loraScale }: LocalModel, names: readonly string[]): tf.Tensor {
   return tf.tidy(() => {
     const parts = names.map((name) => {

@@ -1,4 +1,4 @@
-/** Answers as the OpenAI API shapes them; token ids where vLLM puts them. */
+/** Answers in the form of the OpenAI API. Token ids stand where vLLM puts them. */
 import { randomUUID } from 'node:crypto'
 import type { FinishReason } from '../../port.ts'
 import { growingText } from '../growing-text.ts'
@@ -8,29 +8,32 @@ import type { Tokenizer } from '../tokenizer.ts'
 import type { Plan } from './plan.ts'
 import { readToolCalls, type ToolCall } from './tools.ts'
 
-/** A token with its log-prob, the likeliest ones at its place, and the length of the choice's text before it. */
+/** A token with its log-prob, the likeliest tokens at its position, and the length of the choice's text before it. */
 export type Told = { readonly draw: Draw; readonly top: readonly Draw[]; readonly offset: number }
 
-/** A part of a choice, or the whole. */
+/** A part of a choice, or a whole choice. */
 type Piece = {
   readonly index: number
   readonly text: string
   readonly told: readonly Told[]
   readonly finish: FinishReason | null
-  /** The stop text that ended the choice. */
+  /** The stop text that ended the choice. Null if none did. */
   readonly stopText: string | null
-  /** With the first piece of a choice. */
+  /** Only with the first piece of a choice. */
   readonly promptTokens?: Int32Array
-  /** With the last piece of a choice. */
+  /** Only with the last piece of a choice. */
   readonly calls?: readonly ToolCall[]
 }
 
 export type Answers = {
-  /** @param sampled all generations, those too that are not given: they are paid as well */
+  /**
+   * Returns the whole answer.
+   * @param sampled all generations, including those that are not returned. They count as usage too.
+   */
   whole(generations: readonly LocalGeneration[], sampled?: readonly LocalGeneration[]): unknown
-  /** What is text of an answer, and what are calls of tools. */
+  /** Splits a text into content and calls of tools. */
   said(text: string): { readonly content: string; readonly calls: readonly ToolCall[] }
-  /** Chat tells the role and the prompt's ids in a chunk of their own before the first piece. */
+  /** Returns the chunks of a piece. A chat first sends the role and the prompt's ids in their own chunk. */
   chunks(piece: Piece): readonly unknown[]
   usageChunk(generations: readonly LocalGeneration[]): unknown
 }
@@ -143,7 +146,8 @@ function completionLogprobs(tokenizer: Tokenizer, told: readonly Told[]) {
   return {
     tokens: told.map(({ draw }) => text(draw)),
     token_logprobs: told.map(({ draw }) => draw.logprob),
-    // Tokens of one text share a key: the sampled one has it, which is always told, else the likeliest.
+    // Tokens with the same text share a key. It belongs to the sampled token, which is always told, else to the
+    // likeliest.
     top_logprobs: told.map(({ draw, top }) => {
       const named = new Map<string, number>()
       for (const one of [draw, ...top]) if (!named.has(text(one))) named.set(text(one), one.logprob)
@@ -153,14 +157,17 @@ function completionLogprobs(tokenizer: Tokenizer, told: readonly Told[]) {
   }
 }
 
-/** The text of a token; a part of a character as `bytes:\\xf0\\x9f`, since all such parts would read alike. */
+/**
+ * Returns the text of a token. Part of a character is written as `bytes:\\xf0\\x9f`, since all such parts would look
+ * alike.
+ */
 function tokenName(bytes: Buffer): string {
   const text = bytes.toString('utf8')
   if (!text.includes('\uFFFD')) return text
   return `bytes:${[...bytes].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')}`
 }
 
-/** A prompt counts once, however many are sampled of it: they stand side by side. */
+/** Counts usage. A prompt counts once, however many samples it has. They stand side by side. */
 function usage(generations: readonly LocalGeneration[], ofPrompt: number) {
   const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0)
   const prompts = generations.filter((_, i) => i % ofPrompt === 0).map(({ usage }) => usage)

@@ -13,13 +13,13 @@ import { createTextStream } from './text-stream.ts'
 export type AppOptions = {
   readonly token: string
   readonly maxBodyBytes: number
-  /** Requests in work; further ones are answered 429. */
+  /** Most requests at work. Further ones are answered 429. */
   readonly maxRequests: number
 }
 
 const UTF8 = new TextEncoder()
 
-/** The OpenAI-compatible HTTP interface of local models. */
+/** Creates the OpenAI-compatible HTTP interface of local models. */
 export function createApp(served: ServedModels, { token, maxBodyBytes, maxRequests }: AppOptions): Hono {
   const app = new Hono()
   const card = ({ name, model, root, created }: NamedModel) => ({
@@ -104,7 +104,7 @@ export function createApp(served: ServedModels, { token, maxBodyBytes, maxReques
   }
 }
 
-/** Server-sent events. The response begins with the first token, so that what fails before it is answered with a status. */
+/** Streams server-sent events. The response begins with the first token, so an earlier failure still gets a status. */
 function streamed(
   model: LocalModelFace,
   { requests, usageInStream, tools }: Plan,
@@ -164,7 +164,7 @@ function streamed(
   })
 }
 
-/** Chunks of one choice: a token whose text is not certain yet waits and comes with the next. */
+/** Yields the chunks of one choice. A token with uncertain text waits and comes with the next one. */
 function choiceStream(
   model: LocalModelFace,
   stopTexts: readonly string[],
@@ -198,7 +198,7 @@ function choiceStream(
   }
 }
 
-/** A choice that may call tools comes whole: what is a call shows at its end. */
+/** Streams a choice that may call tools as one piece, because a call shows only at its end. */
 function callingStream(
   _: LocalModelFace,
   __: readonly string[],
@@ -209,7 +209,7 @@ function callingStream(
   const told: Told[] = []
   return {
     push({ draw, top }: TokenEvent) {
-      // Chats tell no offsets.
+      // Chat answers have no offsets.
       told.push({ draw, top, offset: 0 })
     },
     end({ text, finish, stopText, promptTokens }: LocalGeneration) {

@@ -1,16 +1,16 @@
-/** All JSON texts that a schema allows, where they are few: a model then writes one of them under a trie. */
+/** Lists all JSON texts that a schema allows, if they are few. A model then writes one of them under a trie. */
 import { isRounded } from '../../../exact-json.ts'
 import { apiError } from '../../../openai-api/errors.ts'
 import { definition, isObject, isOf, type Schema, schemaValues } from './schema-values.ts'
 
 /** Most texts of a schema. */
 const MOST_TEXTS = 4_096
-/** Of all of them together. */
+/** Most characters of all texts together. */
 const MOST_CHARACTERS = 1_000_000
-/** Of comparing the parts of every `oneOf`. */
+/** Most steps to compare the parts of every `oneOf`. */
 const MOST_STEPS = 1_000_000
 
-/** Keywords that say nothing about which texts are allowed. */
+/** Keywords that do not change which texts are allowed. */
 export const NOTES: ReadonlySet<string> = new Set([
   'title',
   'description',
@@ -22,7 +22,7 @@ export const NOTES: ReadonlySet<string> = new Set([
   'deprecated',
 ])
 
-/** Keywords that are read, by the type that they belong to. */
+/** Supported keywords by type. */
 const READ = {
   any: ['type', 'enum', 'const', 'anyOf', 'oneOf', '$ref', '$defs'],
   integer: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
@@ -30,17 +30,17 @@ const READ = {
   array: ['items', 'minItems', 'maxItems'],
 }
 
-/** Within a schema an `$id` begins another one, in which `#/$defs/NAME` stands for something else. */
+/** Returns whether an inner `$id` begins another schema. There `#/$defs/NAME` means something else. */
 export const isOtherRoot = (key: string, depth: number) => key === '$id' && depth > 0
 
-/** Each says the values by itself: what stands beside it would limit them further. */
+/** Keywords that define all values alone. Other keywords beside them would limit the values further. */
 const FORMS = ['$ref', 'const', 'enum', 'anyOf', 'oneOf']
 const LIMITS = [...READ.integer, ...READ.object, ...READ.array]
 
 /**
- * Compact texts, properties in the order of the schema.
- * @param param what holds the schema, for messages
- * @throws ApiError 400 that names the place of what is not enumerable, or says that the texts are too many
+ * Returns compact texts with properties in the order of the schema.
+ * @param param field that holds the schema, for messages
+ * @throws ApiError 400 that names the part without an enumeration, or says that there are too many texts
  */
 export function jsonTexts(schema: unknown, param: string): string[] {
   const refuse = (path: string, why: string): never => {
@@ -57,7 +57,7 @@ export function jsonTexts(schema: unknown, param: string): string[] {
   const texts = new Map<string, string[]>()
   const allows = schemaValues(schema, MOST_STEPS)
 
-  /** `depth` bounds what a hostile schema may cost. */
+  /** `depth` limits the cost of a hostile schema. */
   function textsOf(one: unknown, path: string, depth: number): string[] {
     if (depth > 32) return refuse(path, 'it is nested too deeply')
     if (!isObject(one)) return refuse(path, 'it is no object')
@@ -84,21 +84,27 @@ export function jsonTexts(schema: unknown, param: string): string[] {
     return joined(types, (type) => textsOfType(String(type), one, path, depth), path)
   }
 
-  /** The JSON of a value. What was rounded when the schema was read would be another value. */
+  /** Returns the JSON of a value. Refuses a number that was rounded when the schema was read. */
   function written(value: unknown, path: string): string {
     return JSON.stringify(value, (_, each: unknown) =>
       isRounded(each) ? refuse(path, `${each} is beyond the integers that are told exactly`) : each,
     )
   }
 
-  /** What two parts allow is no value of `oneOf`; a part may allow more than its texts, further properties say. */
+  /**
+   * Returns whether several parts of `oneOf` allow the text. Then it is no value of `oneOf`. A part may allow more than
+   * its texts, e.g. further properties.
+   */
   function isShared(text: string, parts: readonly unknown[], path: string): boolean {
     const value: unknown = JSON.parse(text)
     const tooMany = () => refuse(path, "too many parts of 'oneOf' to compare")
     return parts.filter((part) => allows(part, value) ?? tooMany()).length > 1
   }
 
-  /** Each definition once: they may name one another over and over. One that names itself ends at the bound of depth. */
+  /**
+   * Returns the texts of a definition, computed once, since definitions may name each other repeatedly. A recursive one
+   * ends at the limit of depth.
+   */
   function textsNamed(ref: string, path: string, depth: number): string[] {
     const known = texts.get(ref)
     if (known) return known
@@ -176,7 +182,10 @@ export function jsonTexts(schema: unknown, param: string): string[] {
     return all
   }
 
-  /** The texts of all parts. Counted while they are made: a short schema may have more than memory holds. */
+  /**
+   * Returns the texts of all parts. They are counted on the way, because a short schema may stand for more than memory
+   * holds.
+   */
   function joined<T>(
     parts: readonly T[],
     textsOfPart: (part: T, index: number) => readonly string[],
@@ -194,7 +203,7 @@ export function jsonTexts(schema: unknown, param: string): string[] {
     return all
   }
 
-  /** Each of the heads with each of the members behind it. */
+  /** Combines each head with each member after it. */
   function paired(heads: readonly string[], members: readonly string[], path: string): string[] {
     const behind = (head: string) => members.map((member) => (head === '' ? member : `${head},${member}`))
     return joined(heads, behind, path)

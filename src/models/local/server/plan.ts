@@ -11,18 +11,18 @@ import type { ChatBody, CompletionBody } from './requests.ts'
 import { assertStrict, strictValues } from './strict-schema.ts'
 import type { Callable } from './tools.ts'
 
-/** What a body asks the model for: one request for each choice of the answer, in its order. */
+/** Requests to the model for one body: one for each choice of the answer, in order. */
 export type Plan = {
   readonly requests: readonly LocalRequest[]
   readonly stream: boolean
   readonly usageInStream: boolean
   readonly logprobs: boolean
   readonly tokenIds: boolean
-  /** Choices of each prompt in the answer. */
+  /** Number of choices of each prompt in the answer. */
   readonly choices: number
-  /** So many are sampled of each prompt, and the likeliest of them given; null where all are. */
+  /** Number of samples of each prompt, of which the likeliest are returned. Null returns all. */
   readonly bestOf: number | null
-  /** What may be called; null where no tools were told. */
+  /** Tools that may be called. Null if the request has no tools. */
   readonly tools: { readonly callable: Callable; readonly onlyOne: boolean } | null
 }
 
@@ -94,7 +94,7 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
   })
 }
 
-/** A strict tool takes what its schema allows; any other whatever the model says. */
+/** Checks the calls of a tool. A strict tool takes only what its schema allows. Any other takes every call. */
 function callableTool(
   { function: { name, parameters, strict } }: NonNullable<ChatBody['tools']>[number],
   index: number,
@@ -105,7 +105,7 @@ function callableTool(
 
 const NO_PARAMETERS = { type: 'object', properties: {}, required: [], additionalProperties: false }
 
-/** Variables of the template that have a field, or a meaning, of their own. */
+/** Variables of the template that have their own field or meaning. */
 const OF_THE_REQUEST = ['messages', 'tools', 'add_generation_prompt']
 
 function promptMessage(
@@ -129,7 +129,7 @@ function promptMessage(
   }
 }
 
-/** What Python would write otherwise than the language keeps its text: the prompt is that of transformers. */
+/** Keeps the text of numbers that Python writes differently. So the prompt equals that of transformers. */
 function parseWritten(text: string): unknown {
   return reviveJson(text, (value, source) => {
     if (typeof value !== 'number') return value
@@ -138,7 +138,7 @@ function parseWritten(text: string): unknown {
   })
 }
 
-/** Of a number that Python reads. */
+/** Most digits of a number that Python reads. */
 const MOST_DIGITS = 4_300
 
 function objectOf(text: string): Record<string, unknown> | null {
@@ -182,11 +182,11 @@ function plan(
     texts,
     tools,
   }: Pick<Plan, 'logprobs' | 'tools'> & {
-    /** As asked for, which has to fit behind the prompt; else so many of `standardTokens` as do. */
+    /** Requested length, which must fit after the prompt. Without it, as much of `standardTokens` as fits. */
     readonly maxTokens: number | null | undefined
     readonly standardTokens: number
     readonly topLogprobs: number
-    /** All that may be said. */
+    /** The only texts that may be said. Null allows any. */
     readonly texts: readonly string[] | null
   },
 ): Plan {
@@ -208,7 +208,7 @@ function plan(
     throw apiError(400, 'one of response_format, guided_json, guided_choice and choice_token_ids at a time', {
       param: 'response_format',
     })
-  // Texts that are given may be calls; JSON of a schema is none.
+  // Given texts may be calls. JSON of a schema is none.
   if (tools !== null && (texts !== null || body.guided_json))
     throw apiError(400, "'tools' beside a schema of the answer: none of them could be called", {
       param: 'tools',
@@ -234,7 +234,7 @@ function plan(
   const said = texts ?? (body.guided_json ? jsonTexts(body.guided_json, 'guided_json') : body.guided_choice)
   const guided = said?.map((text) => {
     const tokens = tokenizer.encode(text)
-    // Normal forms, special tokens, words outside of the vocabulary: something else would be said.
+    // The text would change, because of normal forms, special tokens, or words outside the vocabulary.
     if (tokenizer.decode(tokens) !== text)
       throw apiError(400, `this model's tokenizer does not write ${JSON.stringify(text.slice(0, 100))}`, {
         param: texts ? 'response_format' : body.guided_json ? 'guided_json' : 'guided_choice',
@@ -262,7 +262,7 @@ function plan(
         ...request,
         prompt,
         seed: choiceSeed(seed, p * n + i),
-        // Further choices take copies of what the first has computed.
+        // Further choices copy what the first has computed.
         cacheKey: i === 0 ? (body.prompt_cache_key ?? undefined) : undefined,
       })),
     ),
@@ -276,7 +276,7 @@ function plan(
   }
 }
 
-/** The generations that are given: of each prompt's those with the highest mean log-prob. */
+/** Returns the generations with the highest mean log-prob of each prompt. */
 export function bestOf(
   generations: readonly LocalGeneration[],
   { bestOf: of, choices }: Plan,
@@ -304,7 +304,7 @@ function baseSeed({ seed, seed_words }: ChatBody | CompletionBody): Seed {
   return [random.readUInt32LE(0), random.readUInt32LE(4)]
 }
 
-/** The first choice has the seed itself, so that one asked over HTTP equals one asked in the process. */
+/** Returns the seed of a choice. The first choice keeps the seed, so an answer over HTTP equals one in the process. */
 function choiceSeed(seed: Seed, index: number): Seed {
   return index === 0 ? seed : seedOf(seed, 'choice', index)
 }

@@ -1,4 +1,4 @@
-/** What clients send: the OpenAI API's fields, and vLLM's names for what it adds. */
+/** Requests of clients: the OpenAI API's fields, and vLLM's names for its additions. */
 import { z } from 'zod'
 import { dropNulls } from '../../../openai-api/bodies.ts'
 import { apiError } from '../../../openai-api/errors.ts'
@@ -7,7 +7,7 @@ import { byName } from '../../names.ts'
 const tokens = z.array(z.int().nonnegative())
 const text = z.string()
 const parts = z.array(z.looseObject({ type: text, text: text.optional() })).transform((list, context) => {
-  // Without `continue` the union says of it no more than that its input is invalid.
+  // Without `continue` the union only says that its input is invalid.
   const refuse = (message: string) => context.addIssue({ code: 'custom', message, continue: true })
   const other = list.find((part) => part.type !== 'text' || part.text === undefined)
   if (other) refuse(`a part of type '${other.type.slice(0, 40)}': this model reads text alone`)
@@ -20,7 +20,7 @@ const parts = z.array(z.looseObject({ type: text, text: text.optional() })).tran
 const message = z
   .strictObject({
     role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
-    /** Some clients leave it out where there is nothing but calls. */
+    /** Some clients leave it out if there are only calls. */
     content: z.union([text, parts, z.null().transform(() => '')]).optional(),
     name: z.string().nullish(),
     refusal: z.null().optional(),
@@ -61,7 +61,7 @@ const tool = z.strictObject({
   }),
 })
 
-/** One JSON text under a schema; `json_object`, which has no end of texts, is refused. */
+/** Formats of an answer. JSON must have a schema. `json_object` is refused, because it allows endlessly many texts. */
 const responseFormat = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
   z.strictObject({
@@ -83,33 +83,33 @@ const common = {
   min_p: z.number().min(0).max(1).nullish(),
   repetition_penalty: z.number().min(0.01).max(10).nullish(),
   n: z.int().min(1).max(128).nullish(),
-  /** So many are sampled and the `n` likeliest a token are given. */
+  /** Number of samples. The `n` with the highest mean log-prob are returned. */
   best_of: z.int().min(1).max(128).nullish(),
   max_tokens: z.int().min(0).nullish(),
   stop: z.union([text, z.array(text).max(16)]).nullish(),
   stop_token_ids: tokens.nullish(),
   seed: z.int().nullish(),
-  /** vLLM and SGLang: further variables of the chat template. */
+  /** Further variables of the chat template, as in vLLM and SGLang. */
   chat_template_kwargs: byName(z.unknown()).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z
     .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.literal(false).nullish() })
     .nullish(),
-  /** Requests with the same key share a growing prefix whose cache is kept. */
+  /** Requests with the same key share a growing prefix. Its cache is kept. */
   prompt_cache_key: text.max(512).nullish(),
-  /** vLLM: token ids of prompt and completion stand in the response. */
+  /** As in vLLM: the response holds the token ids of prompt and completion. */
   return_token_ids: z.boolean().nullish(),
-  /** vLLM: the completion is one of these texts. */
+  /** As in vLLM: the completion is one of these texts. */
   guided_choice: z.array(text.min(1)).min(1).max(4096).nullish(),
-  /** vLLM: the completion is JSON of this schema. */
+  /** As in vLLM: the completion is JSON of this schema. */
   guided_json: byName(z.unknown()).nullish(),
-  /** Ours: the completion is one of these token sequences; log-probs are renormalised over what they allow. */
+  /** Own field: the completion is one of these token sequences. Log-probs are renormalised over the allowed tokens. */
   choice_token_ids: z.array(tokens.min(1)).min(1).max(4096).nullish(),
-  /** Ours: 64 bits of seed as two unsigned words; they stand over `seed`, which is for servers that do not know them. */
+  /** Own field: 64 bits of seed as two unsigned words. They replace `seed`, which is for servers without this field. */
   seed_words: z.tuple([z.uint32(), z.uint32()]).nullish(),
 }
 
-/** Accepted where they ask for nothing, refused where they would change the result; any other field is refused as unknown. */
+/** Accepted if they ask for nothing. Refused if they would change the result. Any other field is refused as unknown. */
 const unsupported = {
   functions: z.array(z.unknown()).max(0).nullish(),
   tool_choice: z.enum(['none', 'auto']).nullish(),
@@ -120,7 +120,7 @@ const unsupported = {
   echo: z.literal(false).nullish(),
   min_tokens: z.literal(0).nullish(),
   ignore_eos: z.literal(false).nullish(),
-  /** Of 0 vLLM tells those of the prompt's own tokens. */
+  /** Even at 0, vLLM returns the log-probs of the prompt's own tokens. */
   prompt_logprobs: z.null().optional(),
   skip_special_tokens: z.literal(true).nullish(),
   add_generation_prompt: z.literal(true).nullish(),
@@ -131,7 +131,7 @@ const unsupported = {
   store: z.literal(false).nullish(),
 }
 
-/** Fields that say who asks, not what: nothing is done with them. */
+/** Fields about the caller, not the request. They have no effect. */
 const notes = {
   user: text.nullish(),
   metadata: byName(z.unknown()).nullish(),
@@ -167,7 +167,7 @@ const completionSchema = z.strictObject({
   response_format: z.strictObject({ type: z.literal('text') }).nullish(),
 })
 
-/** vLLM's bodies for weights at run time. */
+/** vLLM's bodies to load and unload weights at run time. */
 const loadSchema = z.strictObject({ lora_name: text.min(1).max(256), lora_path: text.min(1).max(4096) })
 const unloadSchema = z.strictObject({ lora_name: text.min(1).max(256) })
 
@@ -201,7 +201,7 @@ function parse<T>(schema: z.ZodType<T>, json: unknown): T {
   })
 }
 
-/** Which value it is that is not done, and which are: a field that is here with other values is not unknown. */
+/** Names the unsupported value and the supported ones. A field that is known with other values is not unknown. */
 function notDone(param: string, json: unknown, issue: z.core.$ZodIssue): string {
   const value = issue.path.reduce<unknown>((inner, key) => (inner as Fields | undefined)?.[key], json)
   const shown = JSON.stringify(value)?.slice(0, 100) ?? 'missing'

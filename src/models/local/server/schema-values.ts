@@ -1,4 +1,4 @@
-/** Whether a value is one of those that a JSON schema allows, by the keywords that are read of schemas here. */
+/** Tells whether a JSON schema allows a value, by the keywords that are supported here. */
 import { isDeepStrictEqual } from 'node:util'
 
 export type Schema = Readonly<Record<string, unknown>>
@@ -6,9 +6,10 @@ export type Schema = Readonly<Record<string, unknown>>
 const MOST_DEPTH = 256
 
 /**
- * @param root what `$ref` looks in
- * @param mostSteps of all calls together, since alternatives of alternatives multiply
- * @returns whether a schema within `root` allows a value; null when the steps are spent
+ * Creates a check of values against schemas.
+ * @param root schema that `$ref` refers to
+ * @param mostSteps limit of all calls together, since nested alternatives multiply
+ * @returns whether a schema within `root` allows a value. Null if the steps are spent.
  */
 export function schemaValues(
   root: unknown,
@@ -75,7 +76,7 @@ function between(value: number, least: unknown, most: unknown): boolean {
   )
 }
 
-/** What `#/$defs/NAME`, or `#`, stands for in a schema; undefined where there is no such definition. */
+/** Returns the part of a schema that `#/$defs/NAME` or `#` names. Returns undefined if there is no such definition. */
 export function definition(schema: unknown, ref: unknown): unknown {
   if (ref === '#') return schema
   const [, name] = /^#\/\$defs\/([\w.-]+)$/.exec(String(ref)) ?? []
@@ -83,7 +84,7 @@ export function definition(schema: unknown, ref: unknown): unknown {
   return name !== undefined && Object.hasOwn(all, name) ? all[name] : undefined
 }
 
-/** Whether a value is of a type, as JSON schemas name them. */
+/** Returns a check whether the value has a type, as JSON schemas name types. */
 export function isOf(value: unknown): (type: unknown) => boolean {
   return function is(type) {
     if (type === 'null') return value === null

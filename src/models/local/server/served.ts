@@ -1,4 +1,4 @@
-/** The models that a server has, by name: its own, and those that clients had it load. */
+/** Models of a server by name: its own, and those that clients loaded. */
 import { existsSync } from 'node:fs'
 import { explain } from '../../../errors.ts'
 import { apiError } from '../../../openai-api/errors.ts'
@@ -7,29 +7,34 @@ import type { LocalModelFace } from '../model.ts'
 export type LoadingOptions = {
   /** Opens a model folder, or one with an adapter. */
   readonly open: (folder: string) => Promise<LocalModelFace>
-  /** Most models beside the server's own. */
+  /** Most models besides the server's own. */
   readonly most: number
 }
 
 export type NamedModel = {
   readonly name: string
   readonly model: LocalModelFace
-  /** The folder; of the server's own model null. */
+  /** Folder of the model. Null for the server's own model. */
   readonly root: string | null
   readonly created: number
 }
 
 export type ServedModels = {
   readonly list: () => readonly NamedModel[]
-  /** Errors: ApiError 404. */
+  /** Finds a model. Throws ApiError 404 if there is none. */
   readonly find: (name: string) => NamedModel
-  /** Counts a request in work; the function returned ends it. A model that was unloaded is closed after its last. */
+  /**
+   * Counts a request at work until the returned function is called. An unloaded model closes after its last request.
+   */
   readonly begin: (served: NamedModel) => () => void
-  /** Errors: ApiError 400 where the name was used before or the folder is no model, 404 where there is none. */
+  /**
+   * Loads a model. Rejects with ApiError 400 if the name was used before, the server has too many models, or the folder
+   * is no model. Rejects with 404 if the folder is missing or the server loads none.
+   */
   readonly load: (name: string, folder: string) => Promise<void>
-  /** Errors: ApiError 404. */
+  /** Unloads a model. Throws ApiError 404 if there is none. */
   readonly unload: (name: string) => void
-  /** Closes all that was loaded. */
+  /** Closes all loaded models. */
   readonly close: () => Promise<void>
 }
 
@@ -40,7 +45,7 @@ export function servedModels(
 ): ServedModels {
   const now = () => Math.floor(Date.now() / 1000)
   const models = new Map<string, NamedModel>([[name, { name, model: own, root: null, created: now() }]])
-  /** Also of models that are gone: a name never means other weights than before. */
+  /** Names that were ever used, because a name never means other weights than before. */
   const names = new Set<string>([name])
   const opening = new Map<string, Promise<void>>()
   const inWork = new Map<NamedModel, number>()
@@ -84,7 +89,7 @@ export function servedModels(
         throw apiError(404, 'this server loads no models at run time: start it with --allow-loading', {
           code: 'not_found',
         })
-      // Whoever asks again, such as a head that was ended meanwhile, hears how it ended.
+      // A client that asks again, such as a restarted head, hears the same result.
       if (opening.has(asked)) await opening.get(asked)
       if (names.has(asked))
         throw apiError(400, `The lora adapter '${asked}' has already been loaded.`, { param: 'lora_name' })

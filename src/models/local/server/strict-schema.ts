@@ -1,4 +1,4 @@
-/** Schemas with `strict: true`: what OpenAI's API asks of them, and whether a value keeps to one. */
+/** Schemas with `strict: true`: the rules of OpenAI's API, and a check of values. */
 import { apiError } from '../../../openai-api/errors.ts'
 import { isOtherRoot, NOTES } from './json-texts.ts'
 import { definition, isObject, type Schema, schemaValues } from './schema-values.ts'
@@ -8,7 +8,7 @@ const LIMITS = [
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
 ]
 
-/** Every keyword that is read. `default` is none of them: a value that leaves a property out is no value of a strict schema. */
+/** Every supported keyword. `default` is none of them, because a value of a strict schema has all properties. */
 const READ = new Set([
   ...['type', 'enum', 'const', 'anyOf', '$ref', '$defs', 'properties', 'required', 'additionalProperties'],
   ...['items', ...LIMITS],
@@ -17,12 +17,12 @@ const READ = new Set([
 const TYPES = ['string', 'number', 'integer', 'boolean', 'null', 'object', 'array']
 
 const MOST_DEPTH = 32
-/** Of checking one value: alternatives of alternatives multiply. */
+/** Most steps to check one value, since nested alternatives multiply. */
 const MOST_STEPS = 100_000
 
 /**
- * Every object of a strict schema has all of its properties and no others.
- * @param param what holds the schema, for messages
+ * Checks that every object of a strict schema has all of its properties and no others.
+ * @param param field that holds the schema, for messages
  * @throws ApiError 400 that names the place
  */
 export function assertStrict(schema: unknown, param: string): asserts schema is Schema {
@@ -67,7 +67,7 @@ export function assertStrict(schema: unknown, param: string): asserts schema is 
   if ((schema as Schema).type !== 'object') throw refuse('', "it has to be of type 'object'")
 }
 
-/** Whether values keep to a strict schema. Errors: as `assertStrict`. */
+/** Returns a check whether values match a strict schema. Throws as `assertStrict` does. */
 export function strictValues(schema: unknown, param: string): (value: unknown) => boolean {
   assertStrict(schema, param)
   return (value) => schemaValues(schema, MOST_STEPS)(schema, value) === true

@@ -1,18 +1,18 @@
 import { growingText } from '../growing-text.ts'
 
-/** Text of a growing token sequence, told piece by piece so that no piece is ever taken back. */
+/** Text of a growing token sequence. Pieces are sent only if they can no longer change. */
 export type TextStream = {
-  /** The text that has become certain through this token. */
+  /** Returns the text that this token makes certain. */
   push(token: number): string
-  /** Characters that are certain, told or held back for a stop text. */
+  /** Returns the number of certain characters, whether sent or held back for a stop text. */
   length(): number
-  /** What remains, given the text of the finished generation. */
+  /** Returns the rest, given the text of the finished generation. */
   end(text: string): string
 }
 
 /**
- * Held back are an unfinished character, whatever may be the beginning of a stop text, and all from a whole one on: a token may hold
- * more than it.
+ * Creates a text stream. It holds back an unfinished character, a possible start of a stop text, and everything from a
+ * whole stop text on. A token may hold more than the stop text.
  */
 export function createTextStream(
   decode: (tokens: readonly number[]) => string,

@@ -1,4 +1,7 @@
-/** Tools: told to the model by its chat template, called by it in the form of Hermes, `<tool_call>{"name", "arguments"}</tool_call>`. */
+/**
+ * Tools. The chat template describes them to the model. The model calls them in the form of Hermes,
+ * `<tool_call>{"name", "arguments"}</tool_call>`.
+ */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { parseExact } from '../../../exact-json.ts'
@@ -13,16 +16,16 @@ export type ToolCall = {
 
 const called = z
   .looseObject({ name: z.string().min(1), arguments: byName(z.unknown()).optional() })
-  // Without arguments it says nothing else: they may stand there by another name.
+  // Without `arguments` no other key is allowed, since it may hold the arguments by another name.
   .refine((call) => call.arguments !== undefined || Object.keys(call).length === 1)
   .transform(({ name, arguments: values = {} }) => ({ name, arguments: values }))
 
-/** What may be called, by name, each with whether it takes these arguments. */
+/** Callable tools by name. Each function tells whether its tool takes these arguments. */
 export type Callable = ReadonlyMap<string, (values: Readonly<Record<string, unknown>>) => boolean>
 
 /**
- * What a model said and the calls that it made. A call that cannot be read, of a tool that there is not, or whose arguments the tool
- * does not take, stays text: who asked sees what was said.
+ * Splits a model's text into content and calls. A call stays text if it is unreadable, names an unknown tool, or has
+ * arguments that the tool does not take. So the client sees it.
  * @param onlyOne whether further calls are left out
  */
 export function readToolCalls(
@@ -55,7 +58,7 @@ export function readToolCalls(
   }
 }
 
-/** The arguments of a call that was read, compact, with every digit of integers that a number does not hold. */
+/** Returns the arguments of a call as compact JSON. Large integers keep all digits. */
 function argumentsOf(body: string): string {
   return JSON.stringify((parseExact(body) as { readonly arguments?: unknown }).arguments ?? {})
 }
