@@ -24,7 +24,7 @@ export type ModelOptions = {
   readonly apiKeyEnv: string
   /** Tokens of the context, for prompt and answer. If it is null, the endpoint is asked. */
   readonly windowTokens?: number | null
-  /** What is known of prompt lengths, for models that share a server. Default: each model learns its own. */
+  /** Estimate of prompt lengths, for models that share a server. Default: each model learns its own. */
   readonly window?: Window
   /** Further fields of every request. They replace fields of the same name. */
   readonly extraBody?: Readonly<Record<string, unknown>>

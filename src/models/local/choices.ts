@@ -3,16 +3,16 @@ import { RlError } from '../../errors.ts'
 /** A node of the trie of allowed token sequences. */
 export type ChoiceNode = {
   readonly children: ReadonlyMap<number, ChoiceNode>
-  /** Allowed next tokens, ascending; a single one is forced. Empty at the end of a choice. */
+  /** Allowed next tokens, ascending. A single one is forced. Empty at the end of a choice. */
   readonly allowed: Int32Array
 }
 
 type Building = { readonly children: Map<number, Building>; allowed: Int32Array; ends: boolean }
 
 /**
- * The trie of `choices`. Where one choice is the beginning of another, ending there is a decision of its own: the end token
- * is allowed besides.
- * @throws RlError `model.choices` where there is nothing to choose, or such an end is needed and there is no end token.
+ * Builds the trie of `choices`. If one choice is the start of another, its end is a decision of its own. Then the end
+ * token is allowed too.
+ * @throws RlError `model.choices` if there are no choices, or if such a decision needs an end token and there is none
  */
 export function choiceTrie(
   choices: readonly (readonly number[])[],
@@ -40,7 +40,7 @@ export function choiceTrie(
       code: 'model.choices',
       hint: 'leave it out for free text',
     })
-  // One by one: a choice may be longer than the stack is deep.
+  // No recursion, because a choice may be longer than the stack is deep.
   for (const node of nodes) seal(node, endToken)
   return root
 }

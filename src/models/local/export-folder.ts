@@ -5,7 +5,10 @@ import { readModelFolder } from './model-folder.ts'
 import { paramShapes } from './params.ts'
 import type { WeightDtype } from './safetensors.ts'
 
-/** Writes a model as a Hugging Face folder of its own: adapters merged, no optimiser state. Resolves to the SHA-256 of the weights. */
+/**
+ * Writes a model as a Hugging Face folder of its own, with adapters merged and without optimiser state. Resolves to the
+ * SHA-256 of the weights.
+ */
 export async function exportFolder(from: string, to: string, dtype: WeightDtype): Promise<string> {
   const folder = await readModelFolder(from)
   const { weights, adapter } = await readCheckpoint(folder, { optimizer: false })
@@ -31,8 +34,9 @@ export async function exportFolder(from: string, to: string, dtype: WeightDtype)
 }
 
 /**
- * Writes an adapter alone, on the base that it has here, without optimiser state. Resolves to the SHA-256 of its weights.
- * @throws RlError `model.lora` where the folder is no adapter
+ * Writes an adapter alone, with the name of its local base and without optimiser state. Resolves to the SHA-256 of its
+ * weights.
+ * @throws RlError `model.lora` if the folder is no adapter
  */
 export async function exportAdapter(from: string, to: string, dtype: WeightDtype): Promise<string> {
   const folder = await readModelFolder(from)

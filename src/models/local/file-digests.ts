@@ -1,4 +1,4 @@
-/** Digests of all files of a checkpoint, in a file beside them: one that is missing or damaged is told by its name. */
+/** Digests of all files of a checkpoint, in a file beside them. So a missing or damaged file is reported by name. */
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ export const FILE_DIGESTS = 'digests.json'
 
 const schema = z.record(z.string().regex(/^[\w.-]+$/), z.string().regex(/^[0-9a-f]{64}$/))
 
-/** @param known SHA-256 (hex) of files that need not be read again */
+/** @param known SHA-256 (hex) of files that need no second reading */
 export async function writeFileDigests(folder: string, known: ReadonlyMap<string, string>): Promise<void> {
   const digests: Record<string, string> = {}
   for (const name of (await readdir(folder)).sort())
@@ -20,8 +20,8 @@ export async function writeFileDigests(folder: string, known: ReadonlyMap<string
 }
 
 /**
- * Folders of before, and those that others made, have no such file: nothing is known of them here.
- * @throws RlError `model.corrupt` with the name of the first file that is missing or not as it was written
+ * Checks the files of a folder. Older folders and foreign ones have no digests, so nothing is checked there.
+ * @throws RlError `model.corrupt` with the name of the first file that is missing or changed
  */
 export async function checkFileDigests(folder: string): Promise<void> {
   const path = join(folder, FILE_DIGESTS)

@@ -11,20 +11,20 @@ export type FolderInfo = {
   readonly folder: string
   readonly base: string
   readonly config: ModelConfig
-  /** Types of the weights, that of most values first: quantised files mix them. */
+  /** Types of the weights, the most frequent first. Quantised files mix them. */
   readonly dtype: string
   readonly parameters: number
-  /** Weights that an update moves. */
+  /** Number of weights that an update moves. */
   readonly trainable: number
   readonly tokenizerSize: number
   readonly weightsBytes: number
-  /** Weights, gradients and AdamW's moments. */
+  /** Bytes of weights, gradients and AdamW's moments. */
   readonly trainingBytes: number
   readonly cacheBytesPerToken: number
   readonly sha256: string
 }
 
-/** What a folder holds, without loading its weights. */
+/** Describes the content of a folder, without loading its weights. */
 export async function describeFolder(path: string): Promise<FolderInfo> {
   const model = await readModelFolder(path)
   const { folder, base, config } = model

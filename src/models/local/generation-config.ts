@@ -1,7 +1,7 @@
-/** generation_config.json: the defaults that a model's makers decode with. */
+/** Reads generation_config.json: the makers' defaults for decoding. */
 import { RlError } from '../../errors.ts'
 
-/** Keys that change a greedy continuation, with the values at which they ask for nothing. */
+/** Keys that change a greedy continuation, with the values that have no effect. */
 const CHANGING: Readonly<Record<string, readonly unknown[]>> = {
   ...{ num_beams: [1], penalty_alpha: [0], dola_layers: [], guidance_scale: [1], token_healing: [] },
   ...{ no_repeat_ngram_size: [0], encoder_no_repeat_ngram_size: [0], encoder_repetition_penalty: [1] },
@@ -11,7 +11,8 @@ const CHANGING: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 /**
- * What greedy decoding takes from it, as transformers does: a penalty of repetitions also acts where nothing is drawn.
+ * Returns the settings that greedy decoding reads, as in transformers. A penalty of repetitions also acts without a
+ * draw.
  * @throws RlError `model.config` that names a key which would change the continuation and is not implemented
  */
 export function greedyDefaults(
@@ -31,7 +32,7 @@ export function greedyDefaults(
   return { repetitionPenalty: penalty }
 }
 
-/** Absent, null, false, and lists and maps of nothing. */
+/** Returns whether a value is absent, null, false, or an empty list or map. */
 function asksNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === false) return true
   return typeof value === 'object' && Object.keys(value).length === 0

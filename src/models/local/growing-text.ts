@@ -1,19 +1,20 @@
-/** Takes the next token and gives the text that has become certain through it. */
+/** Takes the next token and returns the text that it makes certain. */
 export type GrowingText = (token: number) => string
 
-/** Tokens that an unfinished character of four bytes may have, each with one of them. */
+/** Most tokens of an unfinished character. It has four bytes, each of which may be a token. */
 const UNFINISHED = 3
 
 /**
- * Text of a growing token sequence: each token is decoded with those around it that its text may depend on, not with all that were
- * before. An unfinished character at the end (tokens of byte-level vocabularies hold parts of UTF-8) is told when it is whole.
+ * Returns the text of a growing token sequence, piece by piece. A token is decoded with the neighbours that its text
+ * may depend on, not with all earlier tokens. Tokens of byte-level vocabularies hold parts of UTF-8. So an unfinished
+ * character at the end waits until it is whole.
  */
 export function growingText(decode: (tokens: readonly number[]) => string): GrowingText {
-  /** Tokens whose text is known, as what stands before the open ones: those may still change theirs. */
+  /** Tokens before the open ones, whose text is final. The text of open tokens may still change. */
   let known: readonly number[] = []
   let start = 0
   let open: number[] = []
-  /** Characters of the open tokens' text that were told. */
+  /** Number of characters of the open tokens' text that were returned. */
   let told = 0
 
   function settle(tokens: readonly number[], left: number[], toldOfLeft: number): void {
@@ -32,7 +33,7 @@ export function growingText(decode: (tokens: readonly number[]) => string): Grow
     if (text === '' && known.length > 0) open = []
     else if (certain === text.length && text !== '') settle(open, [], 0)
     else if (open.length > 2 * UNFINISHED) {
-      // Bytes that are no characters: what stands before the last, which may become one, stays as it is.
+      // These bytes are no characters. The last ones may become a character. The text before them is final.
       for (let count = UNFINISHED; count > 0; count--) {
         const [before, last] = [open.slice(0, -count), open.slice(-count)]
         const head = decode([...known, ...before]).slice(start)

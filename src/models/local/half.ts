@@ -1,4 +1,7 @@
-/** Conversions between float32 and the two 16-bit float formats of checkpoints; to 16 bits rounds to nearest, ties to even. */
+/**
+ * Conversions between float32 and the two 16-bit float formats of checkpoints. Conversions to 16 bits round to nearest,
+ * ties to even.
+ */
 
 const word = new Uint32Array(1)
 const float = new Float32Array(word.buffer)
@@ -21,7 +24,7 @@ export function f32ToBf16(values: Float32Array): Uint16Array {
   return bits
 }
 
-/** All 65,536 values: made on first use. */
+/** All 65,536 values, made on first use. */
 let halves: Float32Array | undefined
 
 export function f16ToF32(bits: Uint16Array): Float32Array {
@@ -39,7 +42,7 @@ function halfValue(half: number): number {
   return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1024 + fraction) * 2 ** (exponent - 25)
 }
 
-/** Values beyond the largest half (65504) become infinite, as in IEEE 754. */
+/** Converts to half precision. Values beyond the largest half (65504) become infinite, as in IEEE 754. */
 export function f32ToF16(values: Float32Array): Uint16Array {
   const bits = new Uint16Array(values.length)
   for (let i = 0; i < bits.length; i++) bits[i] = halfBits(values[i])
@@ -54,7 +57,7 @@ function halfBits(value: number): number {
   if (magnitude > 0x7f800000) return sign | 0x7e00
   // 65520 and above round to infinity.
   if (magnitude >= 0x477ff000) return sign | 0x7c00
-  // Below 2^-14 the half is subnormal: multiples of 2^-24.
+  // Below 2^-14 the half is subnormal, a multiple of 2^-24.
   if (magnitude < 0x38800000) return sign | roundHalfEven(Math.abs(float[0]) * 2 ** 24)
   return sign | ((magnitude - 0x38000000 + 0xfff + ((magnitude >>> 13) & 1)) >>> 13)
 }

@@ -2,12 +2,12 @@ import * as tf from '../../tensorflow/tensorflow.ts'
 import { activeHeap } from './backend/wasm.ts'
 import { embedding } from './ops.ts'
 
-/** Logits in memory at once (16 MB): more rows are cut into chunks and computed again for the gradient. */
+/** Most logits in memory at once (16 MB). More rows are split into chunks, which the gradient computes again. */
 const CHUNK_LOGITS = 2 ** 22
-/** Rows of a chunk at least: each chunk reads the whole head, and fewer of a real vocabulary would take as long. */
+/** Fewest rows of a chunk. Each chunk reads the whole head. With a real vocabulary fewer rows would take as long. */
 const LEAST_ROWS = 256
 
-/** The gradient of entropies holds four tensors of a chunk's size beside those of the log-probs: so much smaller are its chunks. */
+/** Factor by which chunks shrink for the gradient of entropies. It holds four more tensors of a chunk's size. */
 const ENTROPY_CHUNKS = 3
 
 function rowsOfChunk(vocabSize: number, ofEntropy = false): number {
@@ -15,22 +15,25 @@ function rowsOfChunk(vocabSize: number, ofEntropy = false): number {
   return ofEntropy ? Math.ceil(rows / ENTROPY_CHUNKS) : rows
 }
 
-/** Bytes of a chunk's logits and their gradient. */
+/** Returns the bytes of a chunk's logits and their gradient. */
 export function headBytes(vocabSize: number): number {
   return 2 * 4 * vocabSize * rowsOfChunk(vocabSize)
 }
 
-/** Far below every logit, and finite, so that no product with a zero probability becomes NaN. */
+/**
+ * Logit of a forbidden token. It is far below every other one, but finite, so a product with a zero probability is not
+ * NaN.
+ */
 const FORBIDDEN = -1e30
 
-/** For each row the token ids it may take, as `tokens[offsets[row] .. offsets[row + 1]]`; an empty range allows all. */
+/** Allowed token ids of each row: `tokens[offsets[row] .. offsets[row + 1]]`. An empty range allows all. */
 export type Allowed = { readonly offsets: Int32Array; readonly tokens: Int32Array }
 
 /**
- * Log-prob of one token of each row and the entropy of the row's distribution, through the output head: hidden [rows, d],
- * head [vocab, d], targets [rows] -> [2, rows]. With `allowed`, distributions are renormalised over the allowed tokens.
- * Differentiable in hidden and, unless it is frozen, in head.
- * @param frozen no gradient of the head is asked for: at a real vocabulary it would be the largest tensor of all
+ * Returns the log-prob of one token of each row and the entropy of the row's distribution, through the output head:
+ * hidden [rows, d], head [vocab, d], targets [rows] -> [2, rows]. With `allowed`, distributions are renormalised over
+ * the allowed tokens. The result is differentiable in hidden and, unless it is frozen, in head.
+ * @param frozen whether the head needs no gradient. With a real vocabulary that would be the largest tensor of all.
  * @param ofEntropy whether the entropies carry a gradient
  */
 export function headLogprobs(
@@ -65,7 +68,7 @@ export function headLogprobs(
       return { logits, ...logprobRows(logits, targets.subarray(from, to)) }
     }
     const parts = chunks.map(([from, to]) => {
-      // To the end of the operation the logits of all chunks would fill the memory.
+      // If they stayed until the end of the operation, the logits of all chunks would fill the memory.
       if (chunks.length > 1) return tf.tidy(() => rowsOf(from, to).out)
       const { out, logits, lse } = rowsOf(from, to)
       kept = [logits, lse]
@@ -98,7 +101,7 @@ export function headLogprobs(
           if (!more) continue
           const before = dw
           dw = before ? tf.add(before, more) : more
-          // [vocab, d] each: kept to the end of the pass, the sums of all chunks would fill the memory.
+          // Each is [vocab, d]. If they stayed until the end of the pass, the sums of all chunks would fill the memory.
           if (before) tf.dispose([before, more])
         }
         const dh = dhidden.length === 1 ? dhidden[0] : tf.concat(dhidden, 0)
@@ -109,12 +112,12 @@ export function headLogprobs(
   return (frozen ? op(hidden) : op(hidden, w)) as tf.Tensor2D
 }
 
-/** Rows of the packed hidden states, [rows.length, d]. */
+/** Returns rows of the packed hidden states, [rows.length, d]. */
 export function selectRows(hidden: tf.Tensor2D, rows: Int32Array): tf.Tensor2D {
   return embedding(hidden, tf.tensor1d(rows, 'int32'))
 }
 
-/** Forbidden tokens get a logit of no weight; `logits` is a fresh tensor and may be changed in place. */
+/** Gives forbidden tokens a logit without weight. `logits` is a fresh tensor and may be changed in place. */
 function restrict(logits: tf.Tensor2D, firstRow: number, { offsets, tokens }: Allowed): tf.Tensor2D {
   const [rows, vocab] = logits.shape
   const heap = activeHeap()
@@ -143,7 +146,7 @@ function restrict(logits: tf.Tensor2D, firstRow: number, { offsets, tokens }: Al
   return tf.add(logits, tf.tensor2d(bars, [rows, vocab]))
 }
 
-/** logits [rows, vocab] -> log-probs of the targets and entropies [2, rows], log of the normaliser [rows]. */
+/** Computes logits [rows, vocab] -> log-probs of the targets and entropies [2, rows], log of the normaliser [rows]. */
 function logprobRows(logits: tf.Tensor2D, targets: Int32Array): { out: tf.Tensor2D; lse: tf.Tensor1D } {
   const ids = tf.tensor1d(targets, 'int32')
   if (tf.getKernel('TokenLogprob', tf.getBackend())) {
@@ -159,7 +162,7 @@ function logprobRows(logits: tf.Tensor2D, targets: Int32Array): { out: tf.Tensor
   return { out: tf.stack([taken, entropy]) as tf.Tensor2D, lse: lse.reshape([-1]) }
 }
 
-/** dentropy [rows, 1] times -p (log p + H), H the row's entropy. */
+/** Computes dentropy [rows, 1] times -p (log p + H), with H the row's entropy. */
 function entropyRowsGrad(logits: tf.Tensor2D, lse: tf.Tensor1D, dentropy: tf.Tensor2D): tf.Tensor2D {
   return tf.tidy(() => {
     const logp = tf.maximum(logits.sub(lse.reshape([-1, 1])), -100)
@@ -169,7 +172,7 @@ function entropyRowsGrad(logits: tf.Tensor2D, lse: tf.Tensor1D, dentropy: tf.Ten
   })
 }
 
-/** dlogp [rows, 1] times (one-hot of the target - softmax). */
+/** Computes dlogp [rows, 1] times (one-hot of the target - softmax). */
 function logprobRowsGrad(
   logits: tf.Tensor2D,
   targets: Int32Array,

@@ -1,14 +1,15 @@
-/** Pointers of Git LFS: a clone without `git lfs` has one in the place of each large file. */
+/** Pointers of Git LFS. A clone without `git lfs` has one in place of each large file. */
 import { RlError } from '../../errors.ts'
 
 const FIRST = 'version https://git-lfs.github.com/spec/'
 
-/** Longest pointer there may be, in bytes: what the specification has. */
+/** Longest pointer of the specification, in bytes. */
 const MOST_BYTES = 1024
 
 /**
- * @param head the file's first bytes
- * @throws RlError of that code if a file is such a pointer
+ * Refuses a pointer in place of a file.
+ * @param head first bytes of the file
+ * @throws RlError with this code if the file is a pointer
  */
 export function refusePointer(head: Uint8Array, path: string, code: string): void {
   if (!Buffer.from(head.subarray(0, MOST_BYTES)).toString('latin1').startsWith(FIRST)) return

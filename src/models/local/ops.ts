@@ -1,6 +1,6 @@
 /**
- * Differentiable operations of the transformer. Each has a fused kernel where the backend registers one, and a
- * composition of TensorFlow.js operations everywhere else.
+ * Differentiable operations of the transformer. If the backend registers a fused kernel, the operation uses it.
+ * Otherwise it is a composition of TensorFlow.js operations.
  */
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { AttentionShape } from './kernels/attention.ts'
@@ -20,7 +20,7 @@ function run<T extends tf.Tensor | tf.Tensor[]>(
   return tf.engine().runKernel(kernel, inputs, attrs as tf.NamedAttrMap) as unknown as T
 }
 
-/** Differentiable in its inputs; `forward` may save tensors for `backward`. */
+/** Creates an operation that is differentiable in its inputs. `forward` may save tensors for `backward`. */
 function custom(
   inputs: tf.Tensor[],
   forward: (save: (tensors: Saved) => void) => tf.Tensor,
@@ -36,7 +36,7 @@ function custom(
   return op(...inputs)
 }
 
-/** Rows of the table [vocab, d] for ids [rows] -> [rows, d]. */
+/** Returns rows of the table [vocab, d] for ids [rows] -> [rows, d]. */
 export function embedding(table: tf.Tensor, ids: tf.Tensor1D): tf.Tensor2D {
   if (!has('EmbeddingRows')) return tf.gather(table, ids) as tf.Tensor2D
   return custom(
@@ -49,7 +49,7 @@ export function embedding(table: tf.Tensor, ids: tf.Tensor1D): tf.Tensor2D {
   ) as tf.Tensor2D
 }
 
-/** x [rows, in] by the weight [out, in] and bias [out] of a checkpoint -> [rows, out]. */
+/** Multiplies x [rows, in] by the weight [out, in] of a checkpoint and adds bias [out] -> [rows, out]. */
 export function linear(x: tf.Tensor2D, w: tf.Tensor, bias?: tf.Tensor): tf.Tensor2D {
   const y = tf.matMul(x, w as tf.Tensor2D, false, true) as tf.Tensor2D
   if (!bias) return y
@@ -62,8 +62,8 @@ export function linear(x: tf.Tensor2D, w: tf.Tensor, bias?: tf.Tensor): tf.Tenso
 }
 
 /**
- * y + scale (x A^T) B^T: what an adapter adds to its module's y [rows, out], with x [rows, in], A [rank, in], B [out, rank]
- * (LoRA, arXiv 2106.09685, section 4.1). The narrow product alone is kept for the gradient.
+ * Returns y + scale (x A^T) B^T: a module's y [rows, out] with its adapter's term, with x [rows, in], A [rank, in], B
+ * [out, rank] (LoRA, arXiv 2106.09685, section 4.1). Only the narrow product is kept for the gradient.
  */
 export function addLowRank(
   y: tf.Tensor2D,
@@ -91,7 +91,10 @@ export function addLowRank(
   ) as tf.Tensor2D
 }
 
-/** x / sqrt(mean(x^2) + eps) w over groups of w's length along the last axis (RMSNorm, arXiv 1910.07467, equation 4). */
+/**
+ * Returns x / sqrt(mean(x^2) + eps) w over groups of w's length along the last axis (RMSNorm, arXiv 1910.07467,
+ * equation 4).
+ */
 export function rmsNorm(x: tf.Tensor2D, w: tf.Tensor, eps: number): tf.Tensor2D {
   if (!has('RmsNorm')) {
     const grouped = x.reshape([-1, w.shape[0]])
@@ -128,19 +131,22 @@ export function rotary(x: tf.Tensor2D, cos: tf.Tensor2D, sin: tf.Tensor2D): tf.T
   ) as tf.Tensor2D
 }
 
-/** False where every operation here is a composition. */
+/** Returns false if every operation here is a composition. */
 export function hasFusedKernels(): boolean {
   return has('PackedAttention')
 }
 
-/** Causal grouped-query attention within each packed sequence; q [tokens, heads x dim], k and v [tokens, kvHeads x dim]. */
+/**
+ * Computes causal grouped-query attention within each packed sequence: q [tokens, heads x dim], k and v [tokens,
+ * kvHeads x dim].
+ */
 export function attention(
   q: tf.Tensor2D,
   k: tf.Tensor2D,
   v: tf.Tensor2D,
   shape: AttentionShape,
 ): tf.Tensor2D {
-  // Scores of all pairs of tokens: those of one layer at a time.
+  // Scores of all pairs of tokens are large, so only those of one layer are in memory.
   if (!hasFusedKernels())
     return recomputed(
       ([q, k, v]) => composedAttention(q as tf.Tensor2D, k as tf.Tensor2D, v as tf.Tensor2D, shape),
@@ -157,7 +163,10 @@ export function attention(
   ) as tf.Tensor2D
 }
 
-/** Sequences padded to the longest at their end: causality keeps the padding out of every real row. */
+/**
+ * Computes attention of sequences padded at their end to the longest. Causality keeps the padding out of every real
+ * row.
+ */
 function composedAttention(
   q: tf.Tensor2D,
   k: tf.Tensor2D,
@@ -196,7 +205,7 @@ function composedAttention(
   ) as tf.Tensor2D
 }
 
-/** gate sigmoid(gate) up, element by element (SwiGLU, arXiv 2002.05202, equation 6). */
+/** Returns gate sigmoid(gate) up, element by element (SwiGLU, arXiv 2002.05202, equation 6). */
 export function swiglu(gate: tf.Tensor2D, up: tf.Tensor2D): tf.Tensor2D {
   if (!has('SwiGlu')) return gate.mul(tf.sigmoid(gate)).mul(up)
   return custom(

@@ -1,8 +1,8 @@
 import * as tf from '../../tensorflow/tensorflow.ts'
 
 /**
- * `compute(inputs, constants)`, of which the inputs alone are kept for the backward pass: it computes again there
- * (arXiv 1604.06174). Differentiable in the inputs.
+ * Returns `compute(inputs, constants)`. Only the inputs are kept, and the backward pass computes it again (arXiv
+ * 1604.06174). The result is differentiable in the inputs.
  */
 export function recomputed(
   compute: (inputs: tf.Tensor[], constants: tf.Tensor[]) => tf.Tensor,
@@ -18,7 +18,7 @@ export function recomputed(
       gradFunc: (dy, saved) => {
         const kept = saved as tf.Tensor[]
         const again = (...inputs: tf.Tensor[]) => compute(inputs, kept.slice(0, constants.length))
-        // TensorFlow.js has one tape at a time: the outer one is put aside while this is taped again.
+        // TensorFlow.js has one tape at a time. The outer tape is set aside while the computation is recorded again.
         const { state } = tf.engine()
         const outer = state.activeTape
         try {

@@ -29,7 +29,7 @@ import type { Draw } from './sampling.ts'
 import { createTokenizer, type Tokenizer } from './tokenizer.ts'
 import { createTrainer } from './trainer.ts'
 
-/** A model in this thread's memory, ready to sample and to learn. */
+/** A model in this thread's memory that can sample and learn. */
 export type ResidentModel = {
   readonly ready: Ready
   generate(
@@ -37,7 +37,7 @@ export type ResidentModel = {
     signal: AbortSignal,
     onToken: ((event: TokenEvent) => void) | undefined,
   ): Promise<LocalGeneration[]>
-  /** Resolves when no sampling runs. The calls below must not run beside it or each other. */
+  /** Resolves when no sampling runs. The calls below must run alone. */
   idle(): Promise<void>
   score(call: Calls['score'][0]): Promise<Float32Array[]>
   update(call: {
@@ -49,10 +49,13 @@ export type ResidentModel = {
   close(): Promise<null>
 }
 
-/** Two short sequences fit into the smallest cache. */
+/** Tokens of the smallest cache. Two short sequences fit into it. */
 const LEAST_CACHE_TOKENS = 1024
 
-/** @throws RlError `model.memory` before any weight is read, where the model cannot fit. */
+/**
+ * Opens a model.
+ * @throws RlError `model.memory` before any weight is read, if the model cannot fit
+ */
 export async function openResidentModel(options: WorkerOptions): Promise<ResidentModel> {
   const { source, lora } = options
   const folder = source.kind === 'folder' ? await readModelFolder(source.folder) : undefined
@@ -69,7 +72,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   const perToken = cacheBytesPerToken(whole)
   const wanted = Math.min(whole.contextTokens, options.contextTokens ?? Number.POSITIVE_INFINITY)
   const cacheTokens = Math.max(Math.floor(options.cacheBytes / perToken), LEAST_CACHE_TOKENS)
-  // A sequence lies in the cache as a whole.
+  // A sequence must fit into the cache as a whole.
   const config: ModelConfig = { ...whole, contextTokens: Math.min(wanted, cacheTokens) }
   const fresh = lora && !folder?.isAdapter ? initLora(config, lora, seedOf(lora.seed, 'lora')) : null
   const stored = folder ? await adapterOf(folder) : null
@@ -84,7 +87,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
       ...(training ?? { tokens: 0 }),
       packs: backend.name === 'wasm',
     })
-  // The limit is that of before anything was taken.
+  // The limit counts the memory before anything was taken.
   const limit = memoryLimit(backend.name)
   assertTensorsFit(name, config, backend.mostTensorBytes)
   const composed = (longest: number) => (hasFusedKernels() ? {} : { composedTokens: longest })
@@ -92,7 +95,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   const leastPass = { tokens: least, recompute: true, ...composed(least) }
   assertFits(name, needed(options.trains ? leastPass : null), limit)
 
-  // What is trained is another one in each process.
+  // Trained weights differ between processes.
   const heap = adapter || !options.trains ? activeHeap() : undefined
   const shared = folder && heap && (await openSharedWeights(heap))
   const base = folder
@@ -101,7 +104,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   const moments = folder && (await readOptimizer(folder.folder))
   const params: Params = new Map([...base, ...adapterVariables(adapter)])
   const model: LocalModel = { config, params, loraScale: adapter ? loraScale(adapter.lora) : 1 }
-  // What is scored and learned lies in no cache: the model's own context bounds it.
+  // Scoring and learning use no cache, so only the model's own context limits them.
   const trainer = createTrainer({ ...model, config: whole })
   if (moments) trainer.optimizer.importState(moments)
   const decoder = createDecoder(model, { cacheTokens })
@@ -211,7 +214,7 @@ function promptTokens(tokenizer: Tokenizer, prompt: Prompt, { contextTokens }: M
       ? prompt.text
       : tokenizer.renderChat(prompt.messages, { variables: prompt.template, tools: prompt.tools })
   const bytes = Buffer.byteLength(text)
-  // Tokens of the longest kind could not hold it: it costs nothing to say so.
+  // Even the longest tokens could not hold this prompt, so it is refused without tokenising.
   if (bytes > SHORTENED * tokenizer.mostTokenBytes * contextTokens)
     throw new RlError(`the prompt has ${bytes} bytes; the model's context length is ${contextTokens}`, {
       code: 'model.context',
@@ -220,7 +223,7 @@ function promptTokens(tokenizer: Tokenizer, prompt: Prompt, { contextTokens }: M
   return tokenizer.encode(text, { begin: 'text' in prompt })
 }
 
-/** So much shorter may normal forms make a text. */
+/** Factor by which normal forms may shorten a text. */
 const SHORTENED = 4
 
 function teller(index: number, prompt: Int32Array, onToken: (event: TokenEvent) => void) {
@@ -231,7 +234,9 @@ function teller(index: number, prompt: Int32Array, onToken: (event: TokenEvent) 
   }
 }
 
-/** Texts leave special tokens out: one that is to end them is seen by its id. */
+/**
+ * Returns the ids of special tokens among the stop texts. Decoded text leaves special tokens out, so they stop by id.
+ */
 function specialStops(tokenizer: Tokenizer, { stopTexts = [] }: LocalRequest): number[] {
   const ids = stopTexts.map((text) => tokenizer.tokenId(text))
   return ids.filter((id) => id !== undefined).filter((id) => tokenizer.isSpecial(id))
@@ -274,7 +279,7 @@ async function readValues(params: Params): Promise<Map<string, NamedTensor>> {
   return values
 }
 
-/** Each tensor moves to the backend before the next is read: the model is never in memory twice. */
+/** Moves each tensor to the backend before it reads the next. So the model is never in memory twice. */
 async function loadParams(folder: ModelFolder, shared: SharedWeights | undefined): Promise<Params> {
   const params = new Map<string, tf.Variable>()
   for await (const { name, shape, values } of readWeights(folder)) {
@@ -285,7 +290,7 @@ async function loadParams(folder: ModelFolder, shared: SharedWeights | undefined
   return params
 }
 
-/** New values for a variable that stands in the model; it keeps its identity. */
+/** Assigns new values to a variable of the model, which keeps its identity. */
 function assign(params: Params, { name, shape, values }: NamedTensor): void {
   if (params.get(name)?.shape.join() !== shape.join())
     throw new RlError(`the open model has no weight ${name} of shape [${shape}]`, {
@@ -301,10 +306,13 @@ function assertSameShape(
   config: ModelFolder['config'],
   { adapter, own }: { readonly adapter: Adapter | null; readonly own: Adapter | null },
 ): void {
-  /** All that the weights are used with; how long a text may be, and where it ends, stays as it was opened. */
+  /**
+   * Everything that the weights are used with. The length of a text and its end tokens stay as they were at the
+   * opening.
+   */
   const shapeOf = ({ contextTokens, bosToken, eosTokens, ...shape }: ModelConfig) =>
     JSON.stringify(Object.entries(shape).sort())
-  /** Its modules, its rank and what it is multiplied by: the open model keeps those that it has. */
+  /** Modules, ranks and factor of an adapter. The open model keeps its own. */
   const acting = (one: Adapter | null) =>
     one && JSON.stringify([loraScale(one.lora), ...one.tensors.map(({ name, shape }) => [name, shape])])
   if (shapeOf(next.config) !== shapeOf(config) || acting(own) !== acting(adapter))

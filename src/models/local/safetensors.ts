@@ -1,6 +1,7 @@
 /**
- * The safetensors format: 8 bytes little-endian header length, a JSON header (name -> dtype, shape, data_offsets; and
- * `__metadata__`), then the tensors' bytes without gaps. Files come from strangers: everything is checked before use.
+ * The safetensors format: 8 bytes of little-endian header length, a JSON header (name -> dtype, shape, data_offsets;
+ * and `__metadata__`), then the tensors' bytes without gaps. Files come from strangers, so everything is checked before
+ * use.
  */
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -12,7 +13,7 @@ import { byName } from '../names.ts'
 import { bf16ToF32, f16ToF32, f32ToBf16, f32ToF16 } from './half.ts'
 import { refusePointer } from './lfs-pointer.ts'
 
-/** Dtypes that hold weights; others may stand in a file but cannot be read. */
+/** Dtypes of weights. A file may hold others, which cannot be read. */
 export type WeightDtype = 'F32' | 'F16' | 'BF16'
 
 const BYTES: Readonly<Record<string, number>> = {
@@ -24,7 +25,7 @@ const MAX_HEADER_BYTES = 100_000_000
 export type TensorEntry = {
   readonly dtype: string
   readonly shape: readonly number[]
-  /** Position of the bytes in the file, end exclusive. */
+  /** Position of the bytes in the file. The end is exclusive. */
   readonly begin: number
   readonly end: number
 }
@@ -35,11 +36,11 @@ export type NamedTensor = {
   readonly values: Float32Array
 }
 
-/** An open checkpoint: one file, or all the shards of an index. */
+/** An open checkpoint: one file, or all shards of an index. */
 export type TensorSource = {
   readonly entries: ReadonlyMap<string, TensorEntry>
   readonly metadata: Readonly<Record<string, string>>
-  /** The values as float32, in row-major order. */
+  /** Reads the values as float32, in row-major order. */
   readonly read: (name: string) => Promise<Float32Array>
   readonly close: () => Promise<void>
 }
@@ -54,10 +55,10 @@ const headerSchema = byName(z.unknown())
 const metadataSchema = byName(z.string())
 
 /**
- * Checks a header and gives the tensors in file order with absolute positions.
- * @param bytes The JSON header without its length.
- * @param fileBytes Size of the whole file.
- * @throws RlError `model.safetensors` for anything that the format forbids.
+ * Checks a header. Returns the tensors in file order with absolute positions.
+ * @param bytes JSON header without its length
+ * @param fileBytes size of the whole file
+ * @throws RlError `model.safetensors` for anything that the format forbids
  */
 export function parseHeader(bytes: Uint8Array, fileBytes: number, source = 'model.safetensors') {
   const refuse = (message: string, cause?: unknown) => damaged(source, message, cause)
@@ -97,7 +98,7 @@ export function parseHeader(bytes: Uint8Array, fileBytes: number, source = 'mode
   return { entries: new Map(entries), metadata: metadata.data }
 }
 
-/** Opens one file. Only the header is read; tensors are read when asked for. */
+/** Opens one file. Reads only the header. Tensors are read on request. */
 export async function openSafetensors(path: string): Promise<TensorSource> {
   const file = await open(path).catch((cause) => {
     throw damaged(path, 'cannot be opened', cause)
@@ -136,7 +137,7 @@ async function readIndex(indexPath: string): Promise<z.infer<typeof indexSchema>
   }
 }
 
-/** The files that an index names, each once, sorted. */
+/** Returns the files that an index names, each once, sorted. */
 export async function shardNames(indexPath: string): Promise<string[]> {
   const names = [...new Set(Object.values((await readIndex(indexPath)).weight_map))].sort()
   for (const name of names)
@@ -144,7 +145,7 @@ export async function shardNames(indexPath: string): Promise<string[]> {
   return names
 }
 
-/** Opens all the shards that a `*.safetensors.index.json` names. */
+/** Opens all shards that a `*.safetensors.index.json` names. */
 export async function openShards(indexPath: string): Promise<TensorSource> {
   const index = await readIndex(indexPath)
   const shards = new Map<string, TensorSource>()
@@ -175,16 +176,16 @@ export async function openShards(indexPath: string): Promise<TensorSource> {
 }
 
 /**
- * Writes a file, in the order given, and waits until it is on the disk.
- * @returns SHA-256 of the file in hex, and its size.
- * @throws RlError `model.weights` for a number that F16 has not
+ * Writes a file in the given order and waits until it is on the disk.
+ * @returns SHA-256 of the file in hex, and its size
+ * @throws RlError `model.weights` for a number that F16 cannot hold
  */
 export async function writeSafetensors(
   path: string,
   tensors: readonly NamedTensor[],
   { dtype = 'F32', metadata = {} }: { dtype?: WeightDtype; metadata?: Readonly<Record<string, string>> } = {},
 ): Promise<{ sha256: string; bytes: number }> {
-  // Without a prototype, a tensor of any name is a key.
+  // Without a prototype, any name of a tensor is a key.
   const header: Record<string, unknown> = Object.create(null)
   header.__metadata__ = { format: 'pt', ...metadata }
   let position = 0
@@ -223,7 +224,7 @@ function* encoded(head: Buffer, tensors: readonly NamedTensor[], dtype: WeightDt
 
 const INFINITE_HALF = 0x7c00
 
-/** A number that became infinite would be another model. */
+/** Converts to F16. Refuses a number that would become infinite, since the model would change. */
 function halvesOf(name: string, values: Float32Array): Uint16Array {
   const halves = f32ToF16(values)
   const at = halves.findIndex((half, i) => (half & 0x7fff) === INFINITE_HALF && Number.isFinite(values[i]))
@@ -242,7 +243,7 @@ function decode({ dtype }: TensorEntry, bytes: Buffer, name: string, source: str
   throw damaged(source, `tensor ${name} is ${dtype}: weights must be F32, F16 or BF16`)
 }
 
-/** Reads into memory of its own, so that the bytes are aligned for every dtype and can be transferred. */
+/** Reads into new memory, so the bytes are aligned for every dtype and can be transferred. */
 async function readRange(file: FileHandle, path: string, position: number, length: number): Promise<Buffer> {
   const bytes = Buffer.from(new ArrayBuffer(length))
   for (let done = 0; done < length; ) {

@@ -1,11 +1,11 @@
-/** Choosing the next token from logits, on the host: no backend's randomness or order of sums takes part. */
+/** Chooses the next token from logits, on the host. No backend's random numbers or order of sums takes part. */
 import { RlError } from '../../errors.ts'
 import type { Rng } from '../../random.ts'
 
 export type SamplingOptions = {
   /** 0 is greedy. */
   readonly temperature: number
-  /** Log-probs are told at the temperature of the draw in place of 1. */
+  /** Whether log-probs are of the temperature of the draw instead of 1. */
   readonly tempered?: boolean
   /** Nucleus sampling (arXiv 1904.09751, section 3.1). */
   readonly topP: number
@@ -13,21 +13,24 @@ export type SamplingOptions = {
   readonly topK?: number
   /** 0 keeps all. */
   readonly minP?: number
-  /** Only these tokens; all where absent. */
+  /** The only allowed tokens. Default: all. */
   readonly allowed?: Int32Array
-  /** Tokens that were there before, and what they are penalised by (CTRL, arXiv 1909.05858, section 4.1). */
+  /** Earlier tokens and their penalty (CTRL, arXiv 1909.05858, section 4.1). */
   readonly repeated?: { readonly tokens: ReadonlySet<number>; readonly penalty: number }
 }
 
 export type Draw = {
   readonly token: number
-  /** log softmax of the logits over the allowed tokens at temperature 1 (or as `tempered` asks), without any cut; a float32. */
+  /**
+   * Log softmax of the logits over the allowed tokens, before any cut, as a float32. The temperature is 1 unless
+   * `tempered` is true.
+   */
   readonly logprob: number
 }
 
 /**
- * One draw in [0, 1) is used, none when greedy. Ties go to the lowest id.
- * @throws RlError `model.not-finite` for logits that hold NaN or are all infinite.
+ * Draws a token. Uses one random number in [0, 1), or none if greedy. Ties go to the lowest id.
+ * @throws RlError `model.not-finite` for logits that hold NaN or are all infinite
  */
 export function sampleToken(
   logits: Float32Array, // [vocab]
@@ -79,7 +82,10 @@ function penalised(
   return scores
 }
 
-/** Of the likeliest tokens at that temperature: those within minP of the first, then the first topK, then their nucleus. */
+/**
+ * Draws from the likeliest tokens at the temperature: those within minP of the first, then the first topK, then their
+ * nucleus.
+ */
 function drawCut(
   logits: Float32Array,
   max: number,
@@ -93,7 +99,7 @@ function drawCut(
   { uniform }: Rng,
 ): number {
   const weights = new Map<number, number>()
-  // Of a real vocabulary a sort of all takes longer than the rest of a step.
+  // With a real vocabulary a sort of all tokens takes longer than the rest of a step.
   const among = topK > 0 && topK <= MOST_SELECTED ? likeliest(logits, topK, allowed) : allowed
   for (let i = 0, n = among?.length ?? logits.length; i < n; i++) {
     const token = among ? among[i] : i
@@ -113,7 +119,7 @@ function drawCut(
   return kept[count - 1][0]
 }
 
-/** The `count` likeliest allowed tokens, likeliest first. */
+/** Returns the `count` likeliest allowed tokens, likeliest first. */
 export function topTokens(logits: Float32Array, count: number, allowed?: Int32Array): Draw[] {
   if (count === 0) return []
   const max = logits[argMax(logits, allowed)]
@@ -151,7 +157,7 @@ function cumulativeShares(
   const count = allowed?.length ?? logits.length
   const shares = new Float64Array(count)
   let sum = 0
-  // Of all tokens of a real vocabulary this loop is a tenth of a step: nothing is asked in it.
+  // With a real vocabulary this loop takes a tenth of a step, so it has no conditions.
   if (!allowed)
     for (let i = 0; i < count; i++) {
       sum += Math.exp((logits[i] - max) / temperature)
@@ -165,14 +171,20 @@ function cumulativeShares(
   return shares
 }
 
-/** log sum exp of the logits over the temperature, from their shares there; `max` is over the temperature too. */
+/**
+ * Returns log sum exp of the logits divided by the temperature, from their shares. `max` is divided by the temperature
+ * too.
+ */
 function normalizerOf(shares: Float64Array, max: number): number {
   const result = max + Math.log(shares[shares.length - 1])
   if (!Number.isFinite(result)) throw notFinite()
   return result
 }
 
-/** A draw that was made elsewhere. @throws RlError `model.not-finite` as `sampleToken` does */
+/**
+ * Checks a draw that was made on a device.
+ * @throws RlError `model.not-finite` like `sampleToken`
+ */
 export function finite(draw: Draw): Draw {
   if (!Number.isFinite(draw.logprob)) throw notFinite()
   return draw
@@ -195,7 +207,7 @@ function argMax(logits: Float32Array, allowed: Int32Array | undefined): number {
 
 function draw(shares: Float64Array, allowed: Int32Array | undefined, { uniform }: Rng): number {
   const at = uniform() * shares[shares.length - 1]
-  // The first cumulative share above the draw, by bisection.
+  // Find the first cumulative share above the draw, by bisection.
   let low = 0
   let high = shares.length - 1
   while (low < high) {
@@ -221,7 +233,8 @@ function drawNucleus(
     weights[i] = Math.exp((logits[allowed ? allowed[i] : i] - max) / temperature)
     sum += weights[i]
   }
-  // All that are below this floor together hold less than 1 - topP, so the nucleus lies above: only that is sorted.
+  // All tokens below this floor together hold less than 1 - topP. So the nucleus lies above it, and only that part is
+  // sorted.
   const floor = ((1 - topP) / count) * sum
   const candidates: number[] = []
   for (let i = 0; i < count; i++) if (weights[i] >= floor) candidates.push(i)

@@ -1,11 +1,11 @@
-/** Values of a template as Python writes them: what a template prints, joins and strips. */
+/** Writes values of a template as Python does, for templates that print, join and strip. */
 import { pythonNumber } from '../../exact-json.ts'
 import { isMarkedNumber } from './written-numbers.ts'
 
-/** A value of the library that runs templates, by its class's name. */
+/** A value of the library that runs templates, with the name of its class. */
 export type TemplateValue = { readonly type: string; readonly value: unknown }
 
-/** As `str` of Python gives it, with nothing for what is undefined. */
+/** Returns a value as Python's `str` does. An undefined value is empty. */
 export function textOf(value: TemplateValue): string {
   switch (value.type) {
     case 'StringValue':
@@ -17,7 +17,7 @@ export function textOf(value: TemplateValue): string {
   }
 }
 
-/** As `repr` of Python gives it. */
+/** Returns a value as Python's `repr` does. */
 function reprOf({ type, value }: TemplateValue): string {
   switch (type) {
     case 'StringValue':
@@ -63,7 +63,7 @@ function quoted(text: string): string {
   return `${quote}${quote === "'" ? inner.replaceAll("'", "\\'") : inner}${quote}`
 }
 
-/** As markupsafe writes a text that is added to one which is marked as safe. */
+/** Escapes a text as markupsafe does if it is added to a safe text. */
 export function escaped(text: string): string {
   const marks: Readonly<Record<string, string>> = {
     ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', "'": '&#39;', '"': '&#34;' },

@@ -1,27 +1,30 @@
-/** Folders in which a model is written before it stands in its place: named after their process, so that its end can be seen. */
+/**
+ * Folders into which a model is written before it moves to its place. Their names hold their process, so its end can be
+ * seen.
+ */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { isAbandoned, parseProcess, processText, THIS_PROCESS } from '../../platform/process-id.ts'
 
-/** Ends the name of the folder that a new one takes the place of. */
+/** Ending of the name of a folder that a new one replaces. */
 export const OLD = '.old'
 
-/** A folder of a writer that nobody can look at from here is left alone for so long after its last change. */
+/** Time after the last change for which a folder of another host's writer is left alone. */
 const LEASE_MS = 86_400_000
 
 const NAME = /^(\.(.+)\.([0-9a-f]{16}-\d+-\d*)-[0-9a-f]{8})(?:\.old)?$/
-/** Of before: it does not tell who wrote it. */
+/** Names of older versions. They do not name the writer. */
 const FORMER_NAME = /^(\.(.+)\.[0-9a-f]{8}-\d+-[0-9a-f]{8})(?:\.old)?$/
 
-/** A new name beside the folder, e.g. `.00003.1f2e3d4c5b6a7980-4711-815-0a1b2c3d`. */
+/** Returns a new name beside the folder, e.g. `.00003.1f2e3d4c5b6a7980-4711-815-0a1b2c3d`. */
 export function temporaryFor(folder: string): string {
   const unique = randomUUID().slice(0, 8)
   return join(dirname(folder), `.${basename(folder)}.${processText(THIS_PROCESS)}-${unique}`)
 }
 
-/** Removes what writers that were killed left in a folder of models. What cannot be removed stays. */
+/** Removes leftovers of killed writers from a folder of models. Files that cannot be removed stay. */
 export async function sweepLeftovers(parent: string): Promise<void> {
   const names = await readdir(parent)
   for (const name of names) {
@@ -29,13 +32,15 @@ export async function sweepLeftovers(parent: string): Promise<void> {
     if (temporary === undefined) continue
     const path = join(parent, name)
     if (!isAbandoned(parseProcess(writer), await untouchedMs(path), LEASE_MS)) continue
-    // Killed between the two renames: the model is nowhere else.
+    // The writer was killed between the two renames, so the model exists nowhere else.
     if (names.includes(`${temporary}${OLD}`) && !existsSync(join(parent, model))) continue
     await rm(path, { recursive: true, force: true }).catch(() => {})
   }
 }
 
-/** Since the last change to the folder or to a file in it; 0 if it is gone or cannot be read. */
+/**
+ * Returns the time since the last change to the folder or to a file in it. Returns 0 if it is gone or cannot be read.
+ */
 async function untouchedMs(folder: string): Promise<number> {
   try {
     const paths = [folder, ...(await readdir(folder)).map((name) => join(folder, name))]

@@ -1,24 +1,24 @@
 /**
- * A tokenizer.json in the words of the library that runs it. The library knows every part by name but reads some only in part (how a split
- * treats what it matched, what counts as a digit); those are said here in forms that it reads whole, and what no form says
- * is refused: ids that are nearly right would be wrong without a word.
+ * Rewrites a tokenizer.json for the library that runs it. The library knows every part by name but reads some only in
+ * part, e.g. how a split treats its match, or which characters are digits. Those parts are rewritten in forms that the
+ * library reads fully. Anything else is refused, because ids that are nearly right would be silently wrong.
  */
 import { z } from 'zod'
 import { byName } from '../names.ts'
 
 type Part = Readonly<Record<string, unknown>>
 
-/** Errors: what is not read, by its name in the file. */
+/** Returns the error for a part that is not read, by its name in the file. */
 export type RefusePart = (what: string) => Error
 
 const part = byName(z.unknown())
 const parts = z.array(part)
 
-/** How GPT-2 cuts text: what `ByteLevel` means by `use_regex`. */
+/** Pattern by which GPT-2 cuts text. `ByteLevel` uses it with `use_regex`. */
 const GPT2 = "'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 const PUNCTUATION = '[\\p{P}!-/:-@\\[-`{-~]'
 
-/** The parts that are run; the file's own stay as they are for exports. Errors: of `refuse`. */
+/** Returns the parts to run. The file's own parts stay as they are for exports. Throws the error of `refuse`. */
 export function readableParts(tokenizer: Part, refuse: RefusePart): Part {
   checkModel(tokenizer.model, refuse)
   checkAround(tokenizer, refuse)
@@ -38,7 +38,7 @@ const modelSchema = z.looseObject({
   unk_token: z.string().nullish(),
 })
 
-/** More than any vocabulary has: a table of all ids is made. */
+/** Above any vocabulary. A table of all ids is made. */
 const ID_LIMIT = 2 ** 24
 const ids = byName(z.int().nonnegative().max(ID_LIMIT))
 const merges = z.array(z.union([z.string().transform((text) => text.split(' ')), z.array(z.string())]))
@@ -66,7 +66,7 @@ function checkModel(given: unknown, refuse: RefusePart): void {
   if (type === 'BPE') checkMerges(parsed.data.merges, has, refuse)
 }
 
-/** A pair that becomes what the vocabulary has not would be left out of the text. */
+/** Refuses merges whose result is not in the vocabulary. It would be missing from the text. */
 function checkMerges(given: unknown, has: (token: string) => boolean, refuse: RefusePart): void {
   const parsed = merges.safeParse(given)
   if (!parsed.success) throw refuse('model.merges: what is no list of pairs')
@@ -82,7 +82,7 @@ const aroundSchema = z.looseObject({
   special_tokens: byName(z.looseObject({ ids: z.array(z.int()) })),
 })
 
-/** What is put around a text is found by its name; the file says its ids besides. */
+/** Checks tokens around a text. The library finds them by name, but the file also gives their ids. */
 function checkAround(tokenizer: Part, refuse: RefusePart): void {
   const added = addedSchema.safeParse(tokenizer.added_tokens ?? [])
   if (!added.success) throw refuse(`added_tokens.${added.error.issues[0].path.join('.')}: such an id`)
@@ -112,7 +112,7 @@ function normalizer(given: unknown, refuse: RefusePart): unknown {
   return inner ? { ...one, normalizers: inner.map((each) => normalizer(each, refuse)) } : one
 }
 
-/** White space at the ends, which the library would take as JavaScript does. */
+/** Returns a part that strips white space at the ends. The library would use JavaScript's white space. */
 function stripping({ strip_left, strip_right }: Part): Part | null {
   const ends = [...(strip_left ? ['\\A\\s+'] : []), ...(strip_right ? ['\\s+\\z'] : [])]
   return ends.length === 0 ? null : { type: 'Replace', pattern: { Regex: ends.join('|') }, content: '' }
@@ -126,7 +126,7 @@ function decoder(given: unknown): unknown {
   return inner ? { ...one, decoders: inner.map(decoder) } : one
 }
 
-/** `$&` and the like mean nothing in these files. */
+/** Escapes `$&` and the like, which have no meaning in these files. */
 function literalContent(one: Part): Part {
   return typeof one.content === 'string' ? { ...one, content: one.content.replaceAll('$', '$$$$') } : one
 }
@@ -166,7 +166,7 @@ function preTokenizer(given: unknown, refuse: RefusePart): unknown {
   }
 }
 
-/** Spaces become U+2581, and each begins a piece unless `split` is false. */
+/** Turns spaces into U+2581. Each begins a piece unless `split` is false. */
 function metaspace(one: Part, refuse: RefusePart): Part {
   const { replacement = '\u2581', prepend_scheme = 'always', split: cuts = true, add_prefix_space } = one
   if (add_prefix_space === false && prepend_scheme !== 'never')
@@ -180,10 +180,12 @@ const patternSchema = z.union([
   z.strictObject({ String: z.string() }).transform(({ String: text }) => literal(text)),
 ])
 
-/** The library would keep what a group captures. */
+/** Capturing groups. The library would keep what they capture. */
 const CAPTURES = /(?<!\\)\((?!\?)/
 
-/** Quantifiers and groups that give nothing back: the library reads them as those that do. Escapes and classes hold none. */
+/**
+ * Possessive quantifiers and atomic groups, which the library reads as ordinary ones. Escapes and classes hold none.
+ */
 const KEEPS = /[?*+]\+|\(\?>/
 const readsOtherwise = (pattern: string) =>
   KEEPS.test(pattern.replace(/\\./gs, 'x').replace(/\[[^\]]*\]/g, 'x'))
@@ -212,7 +214,10 @@ function behaviorOf({ type, behavior }: Part, refuse: RefusePart, standard?: Beh
   return known
 }
 
-/** One cut by matches alone: the library gives the matches of a pattern and what stands between them, each as a piece. */
+/**
+ * Returns one cut by matches alone. The library returns the matches of a pattern, and the text between them, each as a
+ * piece.
+ */
 function split(pattern: string, behavior: Behavior): Part {
   const between = `(?:(?!${pattern})[\\s\\S])`
   const matches: Readonly<Record<Behavior, string>> = {

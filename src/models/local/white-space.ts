@@ -1,12 +1,12 @@
 /**
- * White space as the tokenizers library has it: Rust's `char::is_whitespace`, with U+0085 and without U+FEFF. JavaScript's `\s` and `trim`
- * differ in both, and the library that runs tokenizers here uses them in places that no tokenizer.json can name.
+ * White space of the tokenizers library: Rust's `char::is_whitespace`, with U+0085 and without U+FEFF. JavaScript's
+ * `\s` and `trim` differ in both. The JavaScript library uses them in places that no tokenizer.json can change.
  */
 
 const LEADING = /^\p{White_Space}+/u
 const TRAILING = /\p{White_Space}+$/u
 
-/** An expression's `\s` as Rust reads it, outside of classes and within them. */
+/** Returns a pattern whose `\s` means Rust's white space, outside and inside of classes. */
 export function withRustSpace(pattern: string): string {
   return pattern.replace(/\\([\s\S])/g, (whole, name: string) =>
     name === 's' ? '\\p{White_Space}' : name === 'S' ? '\\P{White_Space}' : whole,
@@ -27,12 +27,12 @@ type Inner = {
   readonly splitter_normalized: Splitter
 }
 
-/** Changes a tokenizer of the library in place: how ByteLevel cuts by itself, and what added tokens take away around them. */
+/** Changes a tokenizer of the library in place: how ByteLevel cuts, and which white space added tokens take. */
 export function useRustSpace(tokenizer: object): void {
   const inner = tokenizer as Inner
   cutBySpace(inner.pre_tokenizer)
   const added = new Map(inner.added_tokens_map)
-  // The library would take away more than this, and less.
+  // The library would take other white space here.
   for (const [text, token] of added)
     inner.added_tokens_map.set(text, Object.assign(Object.create(token), { lstrip: false, rstrip: false }))
   for (const splitter of [inner.splitter_unnormalized, inner.splitter_normalized]) {
@@ -48,7 +48,7 @@ function cutBySpace(cutting: Cutting | null | undefined): void {
     cutting.pattern = new RegExp(withRustSpace(cutting.pattern.source), cutting.pattern.flags)
 }
 
-/** Pieces of a text without the white space that the added tokens among them take. */
+/** Returns pieces of a text without the white space that the added tokens among them take. */
 function stripped(pieces: readonly string[], added: ReadonlyMap<string, Added>): string[] {
   const isText = (piece: string | undefined) => piece !== undefined && !added.has(piece)
   return pieces.map((piece, i) => {

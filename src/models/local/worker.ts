@@ -1,4 +1,4 @@
-/** The thread in which a local model lives: tensors, sampler and trainer; calls come in and results go out as messages. */
+/** The thread of a local model, with tensors, sampler and trainer. Calls arrive and results leave as messages. */
 import { parentPort, type Transferable, workerData } from 'node:worker_threads'
 import {
   type CallName,
@@ -12,14 +12,14 @@ import { openResidentModel, type ResidentModel } from './resident.ts'
 
 const port = parentPort!
 const aborts = new Map<number, AbortController>()
-/** Ends when the last call that needs the model for itself has ended. */
+/** Resolves when the last exclusive call has ended. */
 let exclusive: Promise<unknown> = Promise.resolve()
 
 function send(message: FromWorker, transfer: Transferable[] = []): void {
   port.postMessage(message, transfer)
 }
 
-/** Sampling calls run side by side; every other call waits for those before it and has the model for itself. */
+/** Serves a call. Sampling calls run side by side. Every other call waits for earlier ones and then runs alone. */
 async function serve(model: ResidentModel, id: number, call: CallName, argument: Calls[CallName][0]) {
   if (call === 'generate') {
     const controller = new AbortController()

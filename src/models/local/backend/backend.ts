@@ -6,30 +6,34 @@ import { selfTest } from './self-test.ts'
 import { prepareWasm } from './wasm.ts'
 import { prepareWebgpu } from './webgpu.ts'
 
-/** The tensor backends, best first: tfjs-node without a GPU is slower than WebAssembly, and rounds a row by its batch (docs/platforms.md). */
+/**
+ * The tensor backends, best first. tfjs-node without a GPU is slower than WebAssembly, and its rounding of a row
+ * depends on the batch (docs/platforms.md).
+ */
 export const BACKENDS = ['webgpu', 'tensorflow-gpu', 'wasm-blas', 'wasm', 'tensorflow', 'cpu'] as const
 export type BackendName = (typeof BACKENDS)[number]
 export type BackendChoice = 'auto' | BackendName
 
 export type OpenedBackend = {
   readonly name: BackendName
-  /** Library, adapter or threads. */
+  /** Library, adapter or number of threads. */
   readonly detail: string
-  /** Most bytes of one tensor; null where the memory is the only bound. */
+  /** Most bytes of one tensor. Null if only the memory limits it. */
   readonly mostTensorBytes: number | null
-  /** The better backends that were tried and why they are not used. */
+  /** Better backends that were tried, and why they are not used. */
   readonly passedOver: readonly { readonly name: BackendName; readonly reason: string }[]
 }
 
 export type BackendOptions = {
-  /** Threads of the native BLAS; 1 leaves the other cores to rollouts and actors. */
+  /** Threads of the native BLAS. 1 leaves the other cores to rollouts and actors. */
   readonly threads?: number
 }
 
 /**
- * Opens the best tensor backend that passes the numeric self-test, or the one that is named, and makes it the one in use
- * in this thread.
- * @throws RlError `backend.missing` or `backend.self-test` where the named backend cannot be used; no other is taken for it.
+ * Opens the best tensor backend that passes the numeric self-test, or the named one. Makes it the backend of this
+ * thread.
+ * @throws RlError `backend.missing` or `backend.self-test` if the named backend cannot be used. It is not replaced by
+ * another one.
  */
 export async function openBackend(
   choice: BackendChoice = 'auto',
@@ -64,7 +68,7 @@ export async function openBackend(
   )
 }
 
-/** One line for people: what is used, and why nothing better is. */
+/** Returns one line for people: the backend in use, and why nothing better is. */
 export function describeBackend({ name, detail, passedOver }: OpenedBackend): string {
   const others = passedOver.map((p) => `${p.name}: ${p.reason}`).join('; ')
   return `${name} (${detail})${others ? `; passed over ${others}` : ''}`
@@ -113,7 +117,10 @@ async function prepareOther(name: Exclude<BackendName, 'webgpu'>, threads: numbe
   }
 }
 
-/** tfjs-node loads a native library at import; it still calls functions of `util` that are deprecated or, since Node 23, gone. */
+/**
+ * Prepares tfjs-node, which loads a native library at import. It still calls functions of `util` that are deprecated
+ * or, since Node 23, gone.
+ */
 async function prepareTensorflow(packageName: string): Promise<string> {
   Object.assign(util, { isNullOrUndefined: (value: unknown) => value == null, isArray: Array.isArray })
   let module: { readonly version?: { readonly 'tfjs-node'?: string } }
@@ -132,7 +139,7 @@ async function prepareTensorflow(packageName: string): Promise<string> {
   return `${packageName} ${module.version?.['tfjs-node'] ?? ''}, libtensorflow ${binding?.TF_Version ?? '?'}`
 }
 
-/** tfjs-node-gpu computes on the processor where it finds no GPU, and says so here. */
+/** Returns whether a GPU is in use. tfjs-node-gpu falls back to the processor if it finds none. */
 export function usesGpu(backend: object): boolean {
   return 'isUsingGpuDevice' in backend && backend.isUsingGpuDevice === true
 }

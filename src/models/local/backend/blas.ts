@@ -14,9 +14,9 @@ const NO_TRANSPOSE = 111
 const TRANSPOSE = 112
 
 /**
- * Loads OpenBLAS (Linux: the system's, or one in the project's .cache folder) or Accelerate (macOS) through koffi and binds
- * its sgemm to addresses of the heap, without copies.
- * @throws RlError `backend.missing` where koffi or a library is missing; the message names what was tried.
+ * Loads OpenBLAS (Linux: the system's, or one in the project's .cache folder) or Accelerate (macOS) through koffi.
+ * Binds its sgemm to addresses of the heap, without copies.
+ * @throws RlError `backend.missing` if koffi or a library is missing. The message names everything that was tried.
  */
 export async function openBlas(heap: Heap, threads: number): Promise<Blas> {
   const { default: koffi } = await import('koffi')
@@ -61,13 +61,16 @@ export async function openBlas(heap: Heap, threads: number): Promise<Blas> {
 type Koffi = typeof import('koffi').default
 type Library = ReturnType<Koffi['load']>
 
-/** OpenBLAS chooses its kernels while it is loaded: where it did not know the processor it is told, and loaded again. */
+/**
+ * Loads OpenBLAS with its best kernels. It chooses kernels when it loads. If it did not recognise the processor, it is
+ * told and loaded again.
+ */
 function withBestKernels(koffi: Koffi, path: string): Library {
   const library = koffi.load(path)
   if (path.includes('Accelerate') || process.env.OPENBLAS_CORETYPE !== undefined) return library
   const core = betterCore(library.func('const char *openblas_get_corename()')(), processorFlags())
   if (core === undefined) return library
-  // process.env of a worker thread is a copy that no library sees.
+  // A worker thread's process.env is a copy that libraries do not see.
   koffi.load(null).func('int setenv(const char *name, const char *value, int overwrite)')(
     'OPENBLAS_CORETYPE',
     core,
@@ -77,13 +80,13 @@ function withBestKernels(koffi: Koffi, path: string): Library {
   return koffi.load(path)
 }
 
-/** The Fortran runtime that set-up keeps beside a library of the cache: what it needs, in this order. */
+/** Returns the Fortran runtimes beside a library of the cache, in load order. The set-up puts them there. */
 function runtimesBeside(path: string): string[] {
   if (!path.includes('/')) return []
   return ['libquadmath.so.0', 'libgfortran.so.5'].map((name) => join(dirname(path), name)).filter(existsSync)
 }
 
-/** libopenblas*.so* in the cache folder or one level below. */
+/** Returns libopenblas*.so* in the cache folder or one level below. */
 function cachedLibraries(cache: string | null): string[] {
   if (cache === null) return []
   const folders = entriesOf(cache)
@@ -95,7 +98,7 @@ function cachedLibraries(cache: string | null): string[] {
     .sort()
 }
 
-/** None of a folder that is not there, or that another user made for himself: what lies elsewhere serves as well. */
+/** Returns no entries for a missing folder, or for another user's private folder. Libraries elsewhere do as well. */
 function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })

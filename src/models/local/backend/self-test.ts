@@ -4,8 +4,8 @@ import { createOptimizer } from '../optimizer.ts'
 import { variable } from '../params.ts'
 
 /**
- * Small computations with known results on the backend in use: matmul with all transposes, the gradient of an embedding,
- * one Adam step. Resolves to null where all agree, else to what differed.
+ * Runs small computations with known results on the backend in use: matmul with all transposes, the gradient of an
+ * embedding, and one Adam step. Resolves to null if all agree, else to the difference.
  */
 export async function selfTest(): Promise<string | null> {
   for (const transposeA of [false, true])
@@ -34,7 +34,7 @@ export async function selfTest(): Promise<string | null> {
   tf.dispose([value, gradient, table])
   if (wrongGradient) return `embedding gradient: ${wrongGradient}`
 
-  // Step 1 of Adam moves by lr g / (|g| + eps); decay takes lr x decay of the weight first.
+  // Step 1 of Adam moves by lr g / (|g| + eps). Weight decay first subtracts lr x decay x weight.
   const params = new Map([['w', variable(Float32Array.of(1, -2, 3, 0.5), [2, 2])]])
   const optimizer = createOptimizer(params)
   const given = tf.tensor2d([0.5, -1, 2, 0], [2, 2])

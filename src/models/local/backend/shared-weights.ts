@@ -1,4 +1,4 @@
-/** Weights that the processes of a machine hold in memory once: the pages inside a weight are those of a file that all of them map. */
+/** Weights that all processes of a machine share in memory. They map the pages inside a weight from one file. */
 import { createHash, randomUUID } from 'node:crypto'
 import {
   closeSync,
@@ -22,23 +22,26 @@ import type { TensorInfo } from '../../../tensorflow/tensorflow.ts'
 import { type Heap, sizeOf } from '../kernels/heap.ts'
 
 export type SharedWeights = {
-  /** From now on the tensor's values are those of the file; what is written to it later is this process' own (copy on write). */
+  /** Maps the tensor's values from the file. Later writes belong to this process alone (copy on write). */
   share(tensor: TensorInfo): void
-  /** The model is closed: with the last one the files go. */
+  /** Ends the use by a closed model. The files go with the last user. */
   close(): void
 }
 
-/** Smaller weights stay where they are: a file for each would be more work than memory. */
+/** Fewest bytes of a shared weight. A file for each smaller one would cost more than it saves. */
 const LEAST_BYTES = 256 * 1024
 const CHUNK_BYTES = 4 * 1024 * 1024
 
-// Of <sys/mman.h>, Linux.
+// Constants of <sys/mman.h> on Linux.
 const PROT_READ_WRITE = 0x1 | 0x2
 const MAP_PRIVATE_FIXED = 0x2 | 0x10
 
-/** Marks of models that are open, by their processes; those of before do not tell which. */
+/** Marks of open models, with their processes. Marks of older versions name no process. */
 const USER = /^(?:([0-9a-f]{16}-\d+-\d*)-)?[\w-]+\.user$/
-/** A process touches its marks so often, for those that cannot look whether it lives. A mark that nobody touched for long is nobody's. */
+/**
+ * Interval of touches of a process's marks, for processes that cannot look whether it lives. A mark that is untouched
+ * for `LEASE_MS` has no owner.
+ */
 const TOUCH_MS = 600_000
 const LEASE_MS = 86_400_000
 
@@ -48,9 +51,10 @@ function weightsFolder(): string | null {
 }
 
 /**
- * Undefined where memory cannot be laid on files: other systems than Linux, or no koffi. A weight is named by the SHA-256 of its
- * bytes and compared with them before it is used, so that nothing which lies in the folder can change a model.
- * @param folder on a disk of this machine
+ * Opens the folder of shared weights. Returns undefined if memory cannot be mapped to files, on other systems than
+ * Linux or without koffi. The SHA-256 of its bytes names a weight. The file is compared before use, so no content of
+ * the folder can change a model.
+ * @param folder folder on a disk of this machine
  */
 export async function openSharedWeights(
   heap: Heap,
@@ -80,7 +84,7 @@ export async function openSharedWeights(
         file = openFile(path) ?? writeOnce(path, values)
         if (holds(file, values)) memory.map(begin, bytes, file)
       } catch {
-        // A full disk, a folder that went: the weight stays in the memory of this process.
+        // The disk is full or the folder is gone. The weight stays in this process's memory.
       } finally {
         if (file !== undefined) closeSync(file)
       }
@@ -93,7 +97,10 @@ export async function openSharedWeights(
   }
 }
 
-/** Removes all files where no process that lives uses them; those that are mapped stay until their process ends. */
+/**
+ * Removes all files if no living process uses the folder, else only the marks of dead processes. Mapped files stay
+ * until their process ends.
+ */
 function removeUnused(folder: string): void {
   const names = readdirSync(folder)
   const dead = names.filter((name) => {
@@ -104,7 +111,7 @@ function removeUnused(folder: string): void {
   for (const name of used ? dead : names) rmSync(join(folder, name), { force: true })
 }
 
-/** 0 if it is gone. */
+/** Returns the time since the last change, in ms. Returns 0 if the file is gone. */
 function untouchedMs(path: string): number {
   const found = statSync(path, { throwIfNoEntry: false })
   return found === undefined ? 0 : Date.now() - found.mtimeMs
@@ -114,7 +121,7 @@ function touch(path: string): void {
   try {
     utimesSync(path, new Date(), new Date())
   } catch {
-    // The folder went, and its files with it: they stay as long as they are mapped.
+    // The folder and its files are gone. Mapped files stay for their processes.
   }
 }
 
@@ -127,7 +134,7 @@ function openFile(path: string): number | undefined {
   }
 }
 
-/** The file is there whole or not at all; of two processes that write it one is kept, and both use that. */
+/** Writes a file whole or not at all. If two processes write it, one file is kept, and both use it. */
 function writeOnce(path: string, values: Uint8Array): number {
   const temporary = `${path}.${randomUUID()}`
   try {
@@ -152,7 +159,7 @@ function holds(file: number, values: Uint8Array): boolean {
   return true
 }
 
-/** The heap as the kernel sees it; offsets are those of the heap. */
+/** Returns the heap as the kernel sees it. Offsets are those of the heap. */
 async function nativeMemory(heap: Heap) {
   const { default: koffi } = await import('koffi')
   const libc = koffi.load(null)
@@ -162,7 +169,7 @@ async function nativeMemory(heap: Heap) {
   )
   const base = () => Number(koffi.address(new Uint8Array(heap.buffer())))
   return {
-    /** The whole pages of a piece; less than 0 bytes where there are none. */
+    /** Returns the whole pages inside a piece. The size is negative if there are none. */
     pagesInside(at: number, bytes: number): { begin: number; bytes: number } {
       const origin = base()
       const begin = Math.ceil((origin + at) / pageBytes) * pageBytes

@@ -5,7 +5,7 @@ import { registerWasmKernels } from '../kernels/register.ts'
 
 let opened: Heap | undefined
 
-/** Starts the WebAssembly backend once, with the project's kernels on it. */
+/** Starts the WebAssembly backend with the project's kernels, once. */
 export async function prepareWasm(): Promise<Heap> {
   await import('@tensorflow/tfjs-backend-wasm')
   await tf.setBackend('wasm')
@@ -16,7 +16,7 @@ export async function prepareWasm(): Promise<Heap> {
   return opened
 }
 
-/** The heap where the WebAssembly backend is the one in use; fused paths work on it directly. */
+/** Returns the heap if WebAssembly is the backend in use. Fused paths work on it directly. */
 export function activeHeap(): Heap | undefined {
   return tf.getBackend() === 'wasm' ? opened : undefined
 }

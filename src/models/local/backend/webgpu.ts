@@ -11,14 +11,15 @@ type Adapter = {
   readonly limits?: { readonly maxStorageBufferBindingSize?: number }
 }
 
-/** One for the thread's life: a device whose instance was collected hangs or ends the process. */
+/** One instance for the thread's life. If it were collected, its device would hang or end the process. */
 let gpu: ReturnType<typeof import('webgpu').create> | undefined
 
 /**
  * Gives Node a `navigator.gpu` from the `webgpu` package (Dawn) and registers the TensorFlow.js backend.
- * @param allowSoftware Take a CPU rasteriser too; it is slower than every other backend.
- * @returns What the adapter calls itself, and the most bytes of one buffer.
- * @throws RlError `backend.missing` where the package or an adapter is missing, `backend.software` for a refused one.
+ * @param allowSoftware whether to accept a CPU rasteriser, which is slower than every other backend
+ * @returns the adapter's name, and the most bytes of one buffer
+ * @throws RlError `backend.missing` if the package or an adapter is missing, `backend.software` if only a software
+ * adapter exists and is not allowed
  */
 export async function prepareWebgpu(
   allowSoftware: boolean,

@@ -1,19 +1,20 @@
 /**
  * Incremental forward pass with a key-value cache, for decoding. The contract:
  *
- * - `open()` gives an empty sequence. `step([{ sequence, tokens }, ...])` appends the new tokens (one, or a whole prompt
- *   chunk) to each sequence and resolves to the logits after the last of them, one array [vocabSize] for each entry, in
- *   order. Sequences of any length join and leave from call to call; one may stand only once in a call.
- * - A result depends on the tokens of its own sequence only: not on the rest of the batch and not on how its tokens were
- *   cut into steps, bit for bit on the wasm and cpu backends. (rows.ts finds a matrix
- *   product that is row-independent; every other sum runs in a fixed order.)
- * - `truncate(sequence, length)` forgets positions from `length` on, so that a prompt that shares only a prefix with the
- *   cache can go on from there; `fork` copies a sequence; `close` gives its memory back.
- * - Memory is bounded by `cacheTokens`: a step that does not fit throws RlError `model.cache-full` and changes nothing.
- *   `shortfall(batch)` tells beforehand how many tokens of other sequences must be closed or truncated (0: it fits).
- *   Space is counted in whole pages of `PAGE_TOKENS` tokens.
- * - `stepAndDraw` is there where the logits do not lie in the host's memory: it draws an entry's next token where they are.
- * - After the weights have changed call `refresh()`: every open sequence is closed, since its cache is of the old weights.
+ * - `open()` returns an empty sequence. `step([{ sequence, tokens }, ...])` appends the new tokens to each sequence:
+ * one, or a whole prompt chunk. It resolves to the logits after the last of them, one array [vocabSize] for each entry,
+ * in order. Sequences of any length join and leave from call to call. A sequence may occur only once in a call.
+ * - A result depends only on the tokens of its own sequence. The rest of the batch does not matter, nor how the tokens
+ * were cut into steps. On the wasm and cpu backends this holds bit for bit. (rows.ts finds a row-independent matrix
+ * product. Every other sum runs in a fixed order.)
+ * - `truncate(sequence, length)` forgets positions from `length` on. A prompt that shares only a prefix with the cache
+ * goes on from there. `fork` copies a sequence. `close` frees its memory.
+ * - `cacheTokens` limits the memory. A step that does not fit throws RlError `model.cache-full` and changes nothing.
+ * `shortfall(batch)` returns how many tokens of other sequences must be closed or truncated first (0: it fits). Space
+ * is counted in whole pages of `PAGE_TOKENS` tokens.
+ * - `stepAndDraw` exists if the logits are not in the host's memory. It draws an entry's next token on the device.
+ * - Call `refresh()` after the weights have changed. It closes every open sequence, since the caches belong to the old
+ * weights.
  * - Calls must not overlap: await a step before the next call.
  */
 import { RlError } from '../../../errors.ts'

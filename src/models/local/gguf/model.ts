@@ -1,4 +1,4 @@
-/** A GGUF file as a model: llama.cpp's names and orders put back into those of a Hugging Face folder. */
+/** A GGUF file as a model. Names and orders of llama.cpp become those of a Hugging Face folder. */
 import { RlError } from '../../../errors.ts'
 import { checkIds, type ModelConfig, parseModelConfig } from '../config.ts'
 import type { TensorEntry, TensorSource } from '../safetensors.ts'
@@ -8,7 +8,7 @@ import { ggufTokenizer } from './tokenizer.ts'
 
 export type GgufModel = { readonly config: ModelConfig; readonly tokenizer: TokenizerFiles }
 
-/** Key below the architecture's name -> key of config.json. */
+/** Keys below the architecture's name, and their keys in config.json. */
 const CONFIG_KEYS: Readonly<Record<string, string>> = {
   block_count: 'num_hidden_layers',
   context_length: 'max_position_embeddings',
@@ -21,10 +21,13 @@ const CONFIG_KEYS: Readonly<Record<string, string>> = {
   'rope.freq_base': 'rope_theta',
 }
 
-/** Checked against the shape, which the keys above tell. */
+/** Keys that must match the shape, which the keys above define. */
 const CHECKED = ['vocab_size', 'rope.dimension_count', 'attention.value_length']
 
-/** @throws RlError `model.gguf`, `model.config` or `model.tokenizer` for what is damaged or not implemented */
+/**
+ * Reads a GGUF file as a model.
+ * @throws RlError `model.gguf`, `model.config` or `model.tokenizer` if the file is damaged or not supported
+ */
 export async function readGgufModel(path: string): Promise<GgufModel> {
   const file = await readGguf(path)
   const config = configOf(file, path)
@@ -32,7 +35,7 @@ export async function readGgufModel(path: string): Promise<GgufModel> {
   return { config, tokenizer: ggufTokenizer(file.metadata, path) }
 }
 
-/** Before a tokenizer is made of them, which takes minutes where there are millions. */
+/** Runs before the tokenizer is built, which takes minutes with millions of tokens. */
 function refuseMoreTokens({ metadata }: GgufFile, { vocabSize }: ModelConfig, path: string): void {
   const tokens = metadata.get('tokenizer.ggml.tokens')
   if (!Array.isArray(tokens) || tokens.length <= vocabSize) return
@@ -42,7 +45,7 @@ function refuseMoreTokens({ metadata }: GgufFile, { vocabSize }: ModelConfig, pa
   })
 }
 
-/** The weights by their Hugging Face names, rows of queries and keys in their order. */
+/** Opens the weights by their Hugging Face names. Rows of queries and keys are in the usual order. */
 export async function openGgufWeights(path: string): Promise<TensorSource> {
   const file = await readGguf(path)
   const config = configOf(file, path)
@@ -88,7 +91,7 @@ function configOf({ metadata, tensors }: GgufFile, path: string): ModelConfig {
     const own = key.slice(`${architecture}.`.length)
     if (Object.hasOwn(CONFIG_KEYS, own)) json[CONFIG_KEYS[own]] = value
     else if (CHECKED.includes(own)) checked.set(own, value)
-    // Named here, unknown there: refused by name unless it asks for nothing.
+    // Known here, unknown to `parseModelConfig`. It is refused by name unless it asks for nothing.
     else if (own === 'attention.causal') json[key] = value === true ? null : String(value)
     else if (value !== 0 && value !== 'none') json[key] = value
   }
@@ -109,7 +112,7 @@ function configOf({ metadata, tensors }: GgufFile, path: string): ModelConfig {
   return { ...config, eosTokens: [...new Set(config.eosTokens)] }
 }
 
-/** Tokens that are something to a text; that of padding is nothing. */
+/** Tokens that matter to a text. Padding does not. */
 const NAMED = ['bos', 'eos', 'eot', 'eom', 'unknown']
 
 function idsOf(metadata: GgufFile['metadata']): Record<string, number> {
@@ -141,7 +144,7 @@ const OF_LAYER: Readonly<Record<string, string>> = {
   ffn_down: 'mlp.down_proj',
 }
 
-/** A name that is not known stays, and is refused as a weight that nothing reads. */
+/** Returns the Hugging Face name. An unknown name stays and is refused later, because nothing reads that weight. */
 function nameOf(own: string): string {
   const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)$/.exec(own) ?? []
   const known = layer === undefined ? WHOLE : OF_LAYER
@@ -150,14 +153,17 @@ function nameOf(own: string): string {
   return layer === undefined ? `${found}.${kind}` : `model.layers.${layer}.${found}.${kind}`
 }
 
-/** Heads of a tensor whose rows llama.cpp interleaves, for its rotation of neighbouring pairs; Llama's queries and keys alone. */
+/**
+ * Returns the number of heads of a tensor with interleaved rows. llama.cpp rotates neighbouring pairs, so it
+ * interleaves Llama's queries and keys. Returns null for other tensors.
+ */
 function headsOf(name: string, { family, heads, kvHeads }: ModelConfig): number | null {
   if (family !== 'llama') return null
   const [, which] = /\.self_attn\.([qk])_proj\.(?:weight|bias)$/.exec(name) ?? []
   return which === 'q' ? heads : which === 'k' ? kvHeads : null
 }
 
-/** Rows of each head from pairs (0, half, 1, half + 1, ...) back into two halves. */
+/** Restores the rows of each head from pairs (0, half, 1, half + 1, ...) to two halves. */
 function separateHalves(values: Float32Array, heads: number, headDim: number): Float32Array {
   const out = new Float32Array(values.length)
   const width = values.length / (heads * headDim)

@@ -1,7 +1,7 @@
 /**
- * The block formats of GGUF, as ggml lays them out: a block holds `values` weights in `bytes` bytes, a half-precision scale
- * (and offset) with small integers. Products of a half and such an integer are exact in float32, so the values are those that
- * other readers get, bit for bit.
+ * The block formats of GGUF, as ggml lays them out. A block holds `values` weights in `bytes` bytes: a half-precision
+ * scale (and offset) with small integers. A product of a half and such an integer is exact in float32. So the values
+ * equal those of other readers, bit for bit.
  */
 import { bf16ToF32, f16ToF32 } from '../half.ts'
 
@@ -33,12 +33,12 @@ const LAYOUTS: Readonly<Record<number, Layout>> = {
   30: { name: 'BF16', values: 1, bytes: 2 },
 }
 
-/** The layout of ggml's type number; the number itself where it is not implemented. */
+/** Returns the layout of ggml's type number. Returns the number itself if it is not supported. */
 export function quantType(type: number): Layout | number {
   return LAYOUTS[type] ?? type
 }
 
-/** All types of ggml by their numbers; those that it gave up have an empty name. */
+/** Names of ggml's types by number. Abandoned types have an empty name. */
 const NAMES: readonly string[] = [
   ...['F32', 'F16', 'Q4_0', 'Q4_1', '', '', 'Q5_0', 'Q5_1', 'Q8_0', 'Q8_1', 'Q2_K', 'Q3_K', 'Q4_K', 'Q5_K'],
   ...['Q6_K', 'Q8_K', 'IQ2_XXS', 'IQ2_XS', 'IQ3_XXS', 'IQ1_S', 'IQ4_NL', 'IQ3_S', 'IQ2_S', 'IQ4_XS', 'I8'],
@@ -62,12 +62,12 @@ const NAMES: readonly string[] = [
   ],
 ]
 
-/** As people call a type, for messages. */
+/** Returns the usual name of a type, for messages. */
 export function typeName(type: number): string {
   return NAMES[type] || `the unknown type ${type}`
 }
 
-/** One block from `at` on into out[to ..]. `half` reads a half-precision number. */
+/** Decodes one block at `at` into out[to ..]. `half` reads a half-precision number. */
 type Block = (bytes: Buffer, at: number, out: Float32Array, to: number, half: (at: number) => number) => void
 
 const BLOCKS: Readonly<Partial<Record<QuantType, Block>>> = {
@@ -144,7 +144,9 @@ const BLOCKS: Readonly<Partial<Record<QuantType, Block>>> = {
   },
 }
 
-/** Q4_K and Q5_K: eight groups of 32 with 6-bit scales and offsets, packed into 12 bytes after the two halves. */
+/**
+ * Decodes Q4_K and Q5_K: eight groups of 32 with 6-bit scales and offsets, packed into 12 bytes after the two halves.
+ */
 function eightGroups(
   bytes: Buffer,
   at: number,
@@ -162,7 +164,7 @@ function eightGroups(
   }
 }
 
-/** The weights as float32, in their order. `bytes` begins on a multiple of 4. */
+/** Returns the weights as float32, in order. `bytes` begins at a multiple of 4. */
 export function dequantize(type: QuantType, bytes: Buffer): Float32Array {
   const { buffer, byteOffset, byteLength } = bytes
   if (type === 'F32') return new Float32Array(buffer, byteOffset, byteLength / 4)
@@ -173,7 +175,7 @@ export function dequantize(type: QuantType, bytes: Buffer): Float32Array {
   const block = BLOCKS[type]!
   const count = byteLength / layout.bytes
   const out = new Float32Array(count * layout.values)
-  // All blocks have an even number of bytes, so their halves are aligned.
+  // All blocks have an even number of bytes, so the halves are aligned.
   const halves = f16ToF32(words)
   const half = (at: number) => halves[at >> 1]
   for (let i = 0; i < count; i++) block(bytes, i * layout.bytes, out, i * layout.values, half)

@@ -1,6 +1,7 @@
 /**
- * The GGUF container (versions 2 and 3, little-endian): metadata by key, then the tensors' names, shapes, types and places,
- * then their bytes. Files come from strangers: every length is checked against what is left of the file before it is used.
+ * The GGUF container (versions 2 and 3, little-endian). Metadata by key comes first, then the tensors' names, shapes,
+ * types and offsets, then their bytes. Files come from strangers, so every length is checked against the rest of the
+ * file before use.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { RlError } from '../../../errors.ts'
@@ -12,18 +13,18 @@ export type GgufValue = string | number | boolean | readonly GgufValue[]
 
 export type GgufFile = {
   readonly metadata: ReadonlyMap<string, GgufValue>
-  /** Shapes are row-major as everywhere here, the reverse of the file's. */
+  /** Shapes are row-major as everywhere here. The file has them in reverse. */
   readonly tensors: ReadonlyMap<string, TensorEntry>
 }
 
 const MAGIC = 0x46554747
 const MOST_ENTRIES = 200_000
-/** All elements of arrays together: a vocabulary with its merges, scores and types has some 10 ^ 6. */
+/** Most elements of all arrays together. A vocabulary with its merges, scores and types has some 10 ^ 6. */
 const MOST_ELEMENTS = 2 ** 24
 const MOST_HEADER_BYTES = 512 * 2 ** 20
 const FIRST_READ_BYTES = 16 * 2 ** 20
 
-/** Reads the header alone. */
+/** Reads only the header. */
 export async function readGguf(path: string): Promise<GgufFile> {
   const file = await openFile(path)
   try {
@@ -40,7 +41,7 @@ export async function readGguf(path: string): Promise<GgufFile> {
   }
 }
 
-/** Opens the tensors of a file: they are read as float32 when asked for. */
+/** Opens the tensors of a file. Each is read as float32 on request. */
 export async function openGguf(path: string): Promise<TensorSource> {
   const { tensors } = await readGguf(path)
   const file = await openFile(path)
@@ -57,11 +58,12 @@ export async function openGguf(path: string): Promise<TensorSource> {
   }
 }
 
-/** The header may be longer than the bytes at hand. */
+/** Thrown if the header is longer than the bytes at hand. */
 class TooShort extends RlError {}
 
 /**
- * @param bytes the beginning of the file
+ * Parses the header.
+ * @param bytes start of the file
  * @param fileBytes size of the whole file
  * @throws RlError `model.gguf` for anything that the format forbids
  */
@@ -69,7 +71,7 @@ export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf
   let at = 0
   let elements = 0
   const refuse = (message: string) => damaged(source, message)
-  /** Moves over `count` bytes and gives where they begin. */
+  /** Skips `count` bytes and returns their offset. */
   const take = (count: number) => {
     if (!(count >= 0 && at + count <= fileBytes)) throw refuse(`something at byte ${at} reaches past the end`)
     if (at + count > bytes.length)
@@ -89,7 +91,7 @@ export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf
     return bytes.toString('utf8', begin, begin + length)
   }
   const signed64 = () => Number(bytes.readBigInt64LE(take(8)))
-  /** By the format's type number; arrays, number 9, apart. */
+  /** Scalars by the format's type number. Arrays, number 9, are apart. */
   const scalars: Readonly<Record<number, { readonly bytes: number; readonly read: () => GgufValue }>> = {
     0: { bytes: 1, read: () => bytes.readUInt8(take(1)) },
     1: { bytes: 1, read: () => bytes.readInt8(take(1)) },

@@ -1,10 +1,10 @@
-/** The tokenizer that a GGUF file's metadata describes, as the files of a Hugging Face folder. */
+/** Builds the files of a Hugging Face tokenizer from the metadata of a GGUF file. */
 import { RlError } from '../../../errors.ts'
 import type { TokenizerFiles } from '../tokenizer.ts'
 import { QWEN2_PATTERN } from '../tokenizer-class.ts'
 import type { GgufValue } from './reader.ts'
 
-/** How text is cut before merging, by `tokenizer.ggml.pre`. Null is GPT-2's own rule, which ByteLevel knows. */
+/** Patterns that cut text before merging, by `tokenizer.ggml.pre`. Null is GPT-2's own rule, which ByteLevel knows. */
 const LLAMA3 = QWEN2_PATTERN.replace('\\p{N}|', '\\p{N}{1,3}|')
 const SPLITS: Readonly<Record<string, { readonly pattern: string | null; readonly nfc?: true }>> = {
   default: { pattern: null },
@@ -17,16 +17,20 @@ const SPLITS: Readonly<Record<string, { readonly pattern: string | null; readonl
   'llama-v3': { pattern: LLAMA3 },
 }
 
-/** Where `tokenizer-class.ts` takes one class whatever a file names: an export is cut so. */
+/** Families that `tokenizer-class.ts` always cuts in one way, whatever a file names. An export is cut so too. */
 const CUT_BY_CLASS: Readonly<Record<string, string>> = { qwen2: 'qwen2' }
-/** How a class cuts where a file does not say: converters of before May 2024 wrote none. */
+/** Ways to cut if a file does not say. Converters before May 2024 wrote none. */
 const CUT_UNTOLD: Readonly<Record<string, string>> = { ...CUT_BY_CLASS, qwen3: 'qwen2' }
 
 const UNTOLD = ''
 const CONTROL = 3
 const USER_DEFINED = 4
 
-/** @throws RlError `model.tokenizer` for another kind than byte-level BPE, or a way of cutting text that is not known or not its class's */
+/**
+ * Builds the tokenizer's files.
+ * @throws RlError `model.tokenizer` for anything but byte-level BPE, or for a way of cutting that is unknown or does
+ * not fit the class
+ */
 export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: string): TokenizerFiles {
   const get = (key: string) => metadata.get(`tokenizer.ggml.${key}`)
   const refuse = (message: string) =>
@@ -111,7 +115,7 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
   }
 }
 
-/** A post-processor that puts tokens before and after a text; null where there are none. */
+/** Returns a post-processor that puts tokens before and after a text. Returns null if there are none. */
 function around(before: readonly string[], after: readonly string[], tokens: readonly string[]) {
   const all = [...before, ...after]
   if (all.length === 0) return null

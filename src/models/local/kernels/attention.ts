@@ -1,6 +1,9 @@
 import type { Heap } from './heap.ts'
 
-/** Shape of packed self-attention: queries [tokens, heads x dim], keys and values [tokens, kvHeads x dim], sequence s in rows offsets[s]..offsets[s+1]. */
+/**
+ * Shape of packed self-attention: queries [tokens, heads x dim], keys and values [tokens, kvHeads x dim]. Sequence s is
+ * in rows offsets[s]..offsets[s+1].
+ */
 export type AttentionShape = {
   readonly offsets: Int32Array
   readonly heads: number
@@ -8,12 +11,12 @@ export type AttentionShape = {
   readonly dim: number
 }
 
-/** Query rows of one block: scores right of a block's diagonal are never computed. */
+/** Query rows of one block. Scores right of a block's diagonal are never computed. */
 const BLOCK = 64
 
 /**
- * Causal grouped-query attention in blocks of query rows, scores never kept: `lse` [tokens, heads] is what the gradient
- * needs to compute them again (FlashAttention, arXiv 2205.14135, section 3.1).
+ * Computes causal grouped-query attention in blocks of query rows. Scores are never kept. The gradient computes them
+ * again from `lse` [tokens, heads] (FlashAttention, arXiv 2205.14135, section 3.1).
  */
 export function attentionForward(
   heap: Heap,
@@ -49,7 +52,7 @@ export function attentionForward(
   })
 }
 
-/** Gradients of `attentionForward`; dk and dv must be zero before. */
+/** Computes the gradients of `attentionForward`. dk and dv must be zero before. */
 export function attentionBackward(
   heap: Heap,
   shape: AttentionShape,
@@ -91,7 +94,7 @@ export function attentionBackward(
   })
 }
 
-/** Byte offset of the first key of the sequence for the query head. */
+/** Returns the byte offset of the sequence's first key for the query head. */
 function kvAt({ heads, kvHeads, dim }: AttentionShape, first: number, head: number): number {
   return 4 * (first * kvHeads * dim + Math.floor((head * kvHeads) / heads) * dim)
 }

@@ -5,7 +5,10 @@ import type { TensorInfo } from '../../../tensorflow/tensorflow.ts'
 
 type Pointer = number
 
-/** A matrix product on the heap, row-major: c = alpha op(a) op(b) + beta c; op(a) is m x k, op(b) k x n; lda, ldb, ldc are row strides. */
+/**
+ * A matrix product on the heap, row-major: c = alpha op(a) op(b) + beta c. op(a) is m x k, op(b) is k x n. lda, ldb and
+ * ldc are row strides.
+ */
 export type Gemm = (
   transposeA: boolean,
   transposeB: boolean,
@@ -22,7 +25,10 @@ export type Gemm = (
   ldc: number,
 ) => void
 
-/** Exports of kernels.wasm; what each computes stands in kernels.as. Arguments are byte offsets into the heap, counts and scalars. */
+/**
+ * Exports of kernels.wasm. kernels.as says what each one computes. Arguments are byte offsets into the heap, counts and
+ * scalars.
+ */
 type Kernel<Names extends string> = { readonly [name in Names]: (...args: number[]) => void }
 type Kernels = Kernel<
   | 'setConstants'
@@ -48,15 +54,15 @@ type Kernels = Kernel<
   | 'cacheAttend'
 > & { readonly sumSquares: (x: Pointer, n: number) => number }
 
-/** The memory of the WebAssembly backend, the project's kernels on it, and the matrix product in use. */
+/** Memory of the WebAssembly backend, with the project's kernels and the matrix product in use. */
 export type Heap = {
   readonly kernels: Kernels
   gemm: Gemm
   /** The matrix product of kernels.wasm. */
   readonly ownGemm: Gemm
-  /** w [out, input] in the order in which `multiplyPacked` reads it. */
+  /** Packs w [out, input] in the order that `multiplyPacked` reads. */
   readonly pack: (w: Pointer, out: number, input: number) => TensorInfo
-  /** y [rows, out] = x [rows, input] w^T + keep y, w from `pack`. */
+  /** Computes y [rows, out] = x [rows, input] w^T + keep y, with w from `pack`. */
   readonly multiplyPacked: (
     rows: number,
     out: number,
@@ -66,23 +72,23 @@ export type Heap = {
     keep: number,
     y: Pointer,
   ) => void
-  /** The memory itself, for native calls; another buffer after it has grown. */
+  /** Returns the memory itself, for native calls. Growth replaces the buffer. */
   readonly buffer: () => ArrayBuffer
   readonly pointer: (tensor: TensorInfo) => Pointer
-  /** A tensor whose values are not set. @throws RlError `model.memory` where the heap (2 to 4 GB at most) is used up. */
+  /** Makes a tensor without values. Throws RlError `model.memory` if the heap (2 to 4 GB at most) is used up. */
   readonly make: (shape: readonly number[], dtype?: 'float32' | 'int32') => TensorInfo
   readonly zeros: (shape: readonly number[]) => TensorInfo
   readonly release: (tensor: TensorInfo) => void
-  /** Another tensor is to stand for the same values. */
+  /** Lets another tensor stand for the same values. */
   readonly share: (tensor: TensorInfo) => void
-  /** A view of `length` floats; valid until the heap grows. */
+  /** Returns a view of `length` floats. It is valid until the heap grows. */
   readonly floats: (pointer: Pointer, length: number) => Float32Array
   readonly ints: (pointer: Pointer, length: number) => Int32Array
-  /** `length` floats of working memory by purpose; kept and reused, contents not kept. */
+  /** Returns `length` floats of working memory for a purpose. The memory is reused, and its content is not kept. */
   readonly scratch: (purpose: string, length: number) => Pointer
 }
 
-/** What Emscripten's glue gives besides the typed part. */
+/** Members of Emscripten's glue besides the typed part. */
 type Emscripten = {
   readonly asm: { readonly memory: WebAssembly.Memory }
   _malloc(bytes: number): number
@@ -120,7 +126,7 @@ export function openHeap(backend: BackendWasm): Heap {
     backend.disposeData(info.dataId)
     throw outOfMemory(shape)
   }
-  // Addresses above 2 GiB come signed.
+  // Addresses above 2 GiB arrive as negative numbers.
   const pointer = (tensor: TensorInfo) => backend.getMemoryOffset(tensor.dataId) >>> 0
   const floats = (at: Pointer, length: number) => new Float32Array(memory.buffer, at, length)
   const ownGemm: Gemm = (ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) => {

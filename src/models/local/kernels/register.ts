@@ -9,12 +9,15 @@ type Implementation = (
   attrs: Readonly<Record<string, unknown>>,
 ) => tf.TensorInfo | tf.TensorInfo[]
 
-/** Registers the project's kernels with TensorFlow.js for the wasm backend: BatchMatMul and UnsortedSegmentSum replaced, fused ones added. */
+/**
+ * Registers the project's kernels with TensorFlow.js for the wasm backend. BatchMatMul and UnsortedSegmentSum are
+ * replaced, fused kernels are added.
+ */
 export function registerWasmKernels(heap: Heap): void {
   const at = heap.pointer
   const { kernels } = heap
   const implementations: Record<string, Implementation> = {
-    /** Shares the values: the backend's own kernel copies them for every saved tensor of a gradient. */
+    /** Shares the values. The backend's own kernel copies them for every saved tensor of a gradient. */
     Identity: ({ x }) => {
       heap.share(x)
       return { dataId: x.dataId, shape: x.shape, dtype: x.dtype }
@@ -114,7 +117,7 @@ export function registerWasmKernels(heap: Heap): void {
       kernels.tokenLogprob(at(logits), at(targets), at(out), at(out) + 4 * rows, at(lse), rows, vocab)
       return [out, lse]
     },
-    /** dlogp [rows or more]: the first `rows` values are read */
+    /** dlogp [rows or more]. Only the first `rows` values are read. */
     TokenLogprobGrad: ({ logits, targets, lse, dlogp }) => {
       const [rows, vocab] = logits.shape
       const out = heap.make(logits.shape)

@@ -1,4 +1,6 @@
-/** The part of the WebAssembly JavaScript interface that the kernels use; Node has it, the ES library types do not. */
+/**
+ * The part of the WebAssembly JavaScript interface that the kernels use. Node has it, but the ES library types do not.
+ */
 declare namespace WebAssembly {
   class Memory {
     constructor(descriptor: { readonly initial: number; readonly maximum?: number })

@@ -2,28 +2,29 @@ import * as tf from '../../../tensorflow/tensorflow.ts'
 import type { Draw } from '../sampling.ts'
 import { launch, PLACE, type Program, sumOver, unfilled } from './wgsl.ts'
 
-/** How a token is drawn from a row of logits that lie on a graphics processor. */
+/** How to draw a token from a row of logits on a graphics processor. */
 export type Drawing = {
   /** 0 is greedy. */
   readonly temperature: number
-  /** The temperature at which the log-prob is told. */
+  /** Temperature of the returned log-prob. */
   readonly told: number
   readonly topP: number
   /** 0 keeps all. */
   readonly topK: number
-  /** The draw, in [0, 1). */
+  /** Random number of the draw, in [0, 1). */
   readonly uniform: number
 }
 
-/** The likeliest token. */
+/** Draws the likeliest token. */
 export const GREEDY: Drawing = { temperature: 0, told: 1, topP: 1, topK: 0, uniform: 0 }
 
 const LANES = 256
 
 /**
- * A token and its log-prob (result [rows, 2]) from each row of logits [rows, vocab] as `asked` [rows, 5] has it. What top-k and top-p
- * keep are the tokens from some logit on, found by bisection over the order of all floats: equals of the last one are kept with it.
- * The draw is the inverse of the running sum in the order of the tokens. Grid [1, rows].
+ * Draws a token with its log-prob (result [rows, 2]) from each row of logits [rows, vocab], as `asked` [rows, 5] says.
+ * Top-k and top-p keep the tokens from a certain logit on. Bisection over the order of all floats finds that logit.
+ * Tokens equal to the last one are kept too. The draw inverts the running sum in the order of the tokens. Grid [1,
+ * rows].
  */
 function drawProgram(vocab: number): Program {
   const block = Math.ceil(vocab / LANES)
@@ -143,7 +144,7 @@ fn main() {
   }
 }
 
-/** A token for each row of the logits; its log-prob is no number where they are not finite. */
+/** Draws a token for each row of the logits. Its log-prob is NaN if the logits are not finite. */
 export async function drawRows(
   logits: tf.Tensor2D, // [rows, vocab]
   drawings: readonly Drawing[], // [rows]

@@ -1,12 +1,13 @@
 /**
- * The programs of one transformer layer while decoding. All tensors are flat; `row` counts the new tokens of a pass. What is small in
- * a layer (biases, norms of heads, scaled B's of adapters) lies end to end in one tensor `small`, since a program may have eight.
+ * Programs of one transformer layer for decoding. All tensors are flat, and `row` counts the new tokens of a pass. A
+ * program may have eight tensors. So the small ones of a layer (biases, norms of heads, scaled B's of adapters) lie end
+ * to end in one tensor `small`.
  */
 import type { ModelConfig } from '../config.ts'
 import { PAGE_TOKENS } from '../decoder/cache.ts'
 import { float, PLACE, type Program, sumOver } from './wgsl.ts'
 
-/** What is added to the product of one module, as offsets into `small` and `narrow`. */
+/** Terms that are added to the product of one module, as offsets into `small` and `narrow`. */
 export type Addition = {
   /** [width] */
   readonly bias?: number
@@ -14,7 +15,7 @@ export type Addition = {
     readonly rank: number
     /** scale B, [width, rank] */
     readonly up: number
-    /** Of x A^T, [rank], in its row of `narrow`, which has so many columns. */
+    /** Offset of x A^T, [rank], in its row of `narrow`, which has `columns` columns. */
     readonly narrow: number
     readonly columns: number
   }
@@ -22,7 +23,10 @@ export type Addition = {
 
 const LANES = 64
 
-/** nameAt(row, column): the product `name` [rows, width] with its bias and its low-rank term (LoRA, arXiv 2106.09685). */
+/**
+ * nameAt(row, column) returns the product `name` [rows, width] with its bias and its low-rank term (LoRA, arXiv
+ * 2106.09685).
+ */
 function productOf(name: string, width: number, { bias, adapter }: Addition): string {
   const lines = [`var value = ${name}[row * ${width} + column];`]
   if (bias !== undefined) lines.push(`value += small[${bias} + column];`)
@@ -39,14 +43,17 @@ fn ${name}At(row : i32, column : i32) -> f32 {
 }`
 }
 
-/** The inputs of a program that adds such things, and norms heads where `norm` is given. */
+/** Returns the inputs of a program for its additions, and for norms of heads if `norm` is given. */
 function besides(additions: readonly Addition[], norm?: number): string[] {
   const adapted = additions.some(({ adapter }) => adapter)
   const small = adapted || norm !== undefined || additions.some(({ bias }) => bias !== undefined)
   return [...(small ? ['small'] : []), ...(adapted ? ['narrow'] : [])]
 }
 
-/** x / sqrt(mean(x^2) + eps) w of each row (RMSNorm, arXiv 1910.07467, equation 4): x [rows, width], w [width]. Grid [1, rows]. */
+/**
+ * Computes x / sqrt(mean(x^2) + eps) w of each row (RMSNorm, arXiv 1910.07467, equation 4): x [rows, width], w [width].
+ * Grid [1, rows].
+ */
 export function rmsNormProgram(width: number, eps: number): Program {
   return {
     ...{ inputs: ['x', 'w'], lanes: LANES },
@@ -63,7 +70,10 @@ fn main() {
   }
 }
 
-/** x A^T of the adapters that read the same x [rows, width], side by side: a0, a1, ... [rank, width] each. Grid [columns, rows]. */
+/**
+ * Computes x A^T of the adapters that read the same x [rows, width], side by side: a0, a1, ... [rank, width] each. Grid
+ * [columns, rows].
+ */
 export function narrowProgram(adapters: number, rank: number, width: number): Program {
   const names = Array.from({ length: adapters }, (_, i) => `a${i}`)
   return {
@@ -90,8 +100,8 @@ fn main() {
 type Heads = Pick<ModelConfig, 'heads' | 'kvHeads' | 'headDim' | 'normEps'>
 
 /**
- * loadHead(row, head, lane): fills `part` with a head of `name`, normed where `norm` is its place in `small`, and turned by `angles`
- * [rows, cos and sin of dim / 2 each] (RoPE, arXiv 2104.09864).
+ * loadHead(row, head, lane) fills `part` with a head of `name`. The head is normed if `norm`, its offset in `small`, is
+ * given. It is then rotated by `angles` [rows, cos and sin of dim / 2 each] (RoPE, arXiv 2104.09864).
  */
 function headOf(name: string, norm: number | undefined, { headDim, normEps }: Heads): string {
   const half = headDim / 2
@@ -118,17 +128,23 @@ fn loadHead(row : i32, head : i32, lane : i32) {
 }`
 }
 
-/** Floats of a page: keys, then values [PAGE_TOKENS, width] each. */
+/** Floats of a page: keys, then values, [PAGE_TOKENS, width] each. */
 export const pageFloats = (width: number) => 2 * PAGE_TOKENS * width
 
-/** placeOf(row, position): of its keys in the cache; `rows` has a position and the place of a list of pages for each row. */
+/**
+ * placeOf(row, position) returns the offset of its keys in the cache. `rows` has a position and the start of a list of
+ * pages for each row.
+ */
 const placeOf = (width: number) => `
 fn placeOf(row : i32, position : i32) -> i32 {
   let page = rows[rows[2 * row + 1] + position / ${PAGE_TOKENS}];
   return page * ${pageFloats(width)} + (position % ${PAGE_TOKENS}) * ${width};
 }`
 
-/** Keys (normed and turned) and values of the new tokens into the cache: k, v [rows, kvHeads x dim]. Grid [kvHeads, rows]. */
+/**
+ * Writes keys (normed and rotated) and values of the new tokens into the cache: k, v [rows, kvHeads x dim]. Grid
+ * [kvHeads, rows].
+ */
 export function writeProgram(
   heads: Heads,
   { k, v, norm }: { readonly k: Addition; readonly v: Addition; readonly norm: number | undefined },
@@ -155,8 +171,8 @@ fn main() {
 }
 
 /**
- * Attention of each new token over the cache up to itself: q [rows, heads x dim] -> the same. Keys come in tiles of as many as there
- * are threads, with a running softmax (arXiv 1805.02867). Grid [heads, rows].
+ * Computes attention of each new token over the cache up to itself: q [rows, heads x dim] -> the same. A tile has one
+ * key for each thread, with a running softmax (arXiv 1805.02867). Grid [heads, rows].
  */
 export function attendProgram(
   heads: Heads,
@@ -217,7 +233,10 @@ fn main() {
   }
 }
 
-/** gate sigmoid(gate) up (SwiGLU, arXiv 2002.05202, equation 6), [rows, width] each. Grid [blocks of width, rows]. */
+/**
+ * Computes gate sigmoid(gate) up (SwiGLU, arXiv 2002.05202, equation 6), [rows, width] each. Grid [blocks of width,
+ * rows].
+ */
 export function swigluProgram(width: number, gate: Addition, up: Addition): Program {
   return {
     ...{ inputs: ['gate', 'up', ...besides([gate, up])], lanes: LANES },
@@ -235,7 +254,7 @@ fn main() {
   }
 }
 
-/** x + y: the residual stream and a product, [rows, width] each. Grid [blocks of width, rows]. */
+/** Computes x + y, the residual stream and a product, [rows, width] each. Grid [blocks of width, rows]. */
 export function addProgram(width: number, y: Addition): Program {
   return {
     ...{ inputs: ['x', 'y', ...besides([y])], lanes: LANES },
@@ -249,10 +268,10 @@ fn main() {
   }
 }
 
-/** Workgroups of the two programs above for a row. */
+/** Workgroups for a row in the two programs above. */
 export const blocksOf = (width: number) => Math.ceil(width / LANES)
 
-/** Pages of a layer's cache to others: `pages` has pairs of them. Grid [pairs, 1]. */
+/** Copies pages of a layer's cache to other pages. `pages` has pairs of them. Grid [pairs, 1]. */
 export function copyProgram(width: number): Program {
   return {
     ...{ inputs: ['pages'], lanes: LANES },
@@ -268,7 +287,7 @@ fn main() {
 
 const MOVING = 1024
 
-/** All of a layer's cache to the beginning of a larger one. Grid MOVE_GRID. */
+/** Copies a layer's whole cache to the start of a larger one. Grid MOVE_GRID. */
 export const MOVE: Program = {
   ...{ inputs: ['old'], lanes: LANES },
   code: `

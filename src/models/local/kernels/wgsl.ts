@@ -1,16 +1,16 @@
-/** Compute programs of our own on the WebGPU backend of TensorFlow.js: what a launch needs, and WGSL that they share. */
+/** Launches own compute programs on the WebGPU backend of TensorFlow.js, and holds WGSL that they share. */
 import * as tf from '../../../tensorflow/tensorflow.ts'
 
-/** A program and the names of its inputs, which are flat arrays there; its output is `result`. */
+/** A program and the names of its inputs, which are flat arrays. Its output is `result`. */
 export type Program = {
   readonly inputs: readonly string[]
   /** Threads of a workgroup. */
   readonly lanes: number
-  /** Functions, of which all threads run `main()`; each input is used in it. */
+  /** WGSL functions. All threads run `main()`, which uses each input. */
   readonly code: string
 }
 
-/** What of the backend is used here. */
+/** Members of the backend that are used here. */
 type Backend = {
   readonly device: { readonly limits: { readonly maxStorageBufferBindingSize: number } }
   makeTensorInfo(shape: readonly number[], dtype: tf.DataType): tf.TensorInfo
@@ -32,12 +32,12 @@ export function mostTensorBytes(): number {
   return backend().device.limits.maxStorageBufferBindingSize
 }
 
-/** A float32 tensor with any values, which takes no memory before it is used. */
+/** Makes a float32 tensor with arbitrary values. It takes no memory before its first use. */
 export function unfilled(shape: readonly number[]): tf.Tensor {
   return tf.engine().makeTensorFromTensorInfo(backend().makeTensorInfo(shape, 'float32'))
 }
 
-/** Runs a workgroup for each place of the grid [x, y]; what it writes goes into `result`, which is none of its inputs. */
+/** Runs a workgroup for each point of the grid [x, y]. It writes into `result`, which is none of its inputs. */
 export function launch(
   { inputs, lanes, code }: Program,
   tensors: { readonly [name: string]: tf.TensorInfo },
@@ -58,14 +58,17 @@ export function launch(
   backend().runWebGPUProgram(program, given, 'float32', undefined, result)
 }
 
-/** Where a workgroup is in its grid, and a thread in its workgroup. What is bound must be used, and the backend always binds uniforms. */
+/**
+ * Position of a workgroup in its grid, and of a thread in its workgroup. Bound values must be used, and the backend
+ * always binds uniforms.
+ */
 export const PLACE = `
   _ = uniforms.NAN;
   let column = i32(workgroupId.x);
   let row = i32(workgroupId.y);
   let lane = i32(localId.x);`
 
-/** sumOf(lane, value): the sum over the workgroup, told to all. */
+/** sumOf(lane, value) returns the sum over the workgroup to every thread. */
 export const sumOver = (lanes: number) => `
 var<workgroup> sums : array<f32, ${lanes}>;
 fn sumOf(lane : i32, value : f32) -> f32 {
@@ -77,7 +80,7 @@ fn sumOf(lane : i32, value : f32) -> f32 {
   return workgroupUniformLoad(&sums[0]);
 }`
 
-/** A float of WGSL. */
+/** Returns a float of WGSL. */
 export function float(value: number): string {
   return `f32(${value})`
 }

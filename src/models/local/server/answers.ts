@@ -1,4 +1,4 @@
-/** Answers in the form of the OpenAI API. Token ids stand where vLLM puts them. */
+/** Answers in the form of the OpenAI API. Token ids have the places that vLLM gives them. */
 import { randomUUID } from 'node:crypto'
 import type { FinishReason } from '../../port.ts'
 import { growingText } from '../growing-text.ts'
