@@ -157,7 +157,7 @@ export type LossOptions =
   | { readonly kind: 'supervised' }
   | {
       readonly kind: 'policy'
-      /** PPO clip below and above: the ratio stays in [1 - clipLow, 1 + clipHigh]. */
+      /** PPO clip below and above: the ratio is clipped to [1 - clipLow, 1 + clipHigh]. */
       readonly clipLow: number
       readonly clipHigh: number
       /** Lower bound of the objective for negative advantages A, as a multiple of A (dual clip). Null sets no bound. */
@@ -187,7 +187,8 @@ export type LossOptions =
        * How token losses are averaged.
        * - `sample`: mean over the tokens of each sample, then over samples.
        * - `batch`: mean over all tokens of the batch.
-       * - `constantTokens`: sum divided by a constant. No sample's length changes it (Dr. GRPO, arXiv 2503.20783).
+       * - `constantTokens`: each token weighs 1 / (samples x constantTokens), whatever the length of its sample (Dr.
+       * GRPO, arXiv 2503.20783).
        */
       readonly aggregate: 'sample' | 'batch' | { readonly constantTokens: number }
     }
@@ -239,8 +240,8 @@ export type UpdateMetrics = {
   /** Number of times that a step was halved. Absent if no halving is allowed. */
   readonly klHalvings?: number
   /**
-   * Why the update ended early or was refused. The weights are then those of the last good step. Null if all steps were
-   * made.
+   * Why the update ended early or was refused. A step with values that are not finite is never made. Null if all steps
+   * were made and kept.
    */
   readonly stopped: null | {
     readonly reason: 'kl' | 'not-finite'

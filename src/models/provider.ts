@@ -55,7 +55,7 @@ export type ModelOptions = {
   readonly permit?: () => Promise<void>
 }
 
-/** Where the models of a section run. Roles ask for its abilities, never for its name. */
+/** A provider of the models of a section. Roles ask for its abilities, never for its name. */
 export interface ModelProvider {
   readonly name: string
   /** Number to raise if the same request may get another answer. */

@@ -30,9 +30,9 @@ const FORBIDDEN = -1e30
 export type Allowed = { readonly offsets: Int32Array; readonly tokens: Int32Array }
 
 /**
- * Returns the log-prob of one token of each row and the entropy of the row's distribution, through the output head:
- * hidden [rows, d], head [vocab, d], targets [rows] -> [2, rows]. With `allowed`, distributions are renormalised over
- * the allowed tokens. The result is differentiable in hidden and, unless it is frozen, in head.
+ * Returns the log-prob of one token of each row, and the entropy of the row's distribution. Both go through the output
+ * head: hidden [rows, d], head [vocab, d], targets [rows] -> [2, rows]. With `allowed`, distributions are renormalised
+ * over the allowed tokens. The result is differentiable in hidden and, unless it is frozen, in head.
  * @param frozen whether the head needs no gradient. With a real vocabulary that would be the largest tensor of all.
  * @param ofEntropy whether the entropies carry a gradient
  */

@@ -86,8 +86,7 @@ const CACHE_BYTES = 256e6
  * Opens a local model in its own thread. Calls of `generate` that arrive together, or while others run, are sampled as
  * one batch. `score`, `update`, `save` and `load` wait their turn and run alone.
  * @throws RlError `model.folder`, `model.config`, `model.weights`, `model.tokenizer`, `model.memory`, `backend.missing`
- * @example
- * const model = await openLocalModel({ folder: 'models/qwen' })
+ * @example const model = await openLocalModel({ folder: 'models/qwen' })
  */
 export async function openLocalModel(options: LocalModelOptions): Promise<LocalModelFace> {
   const isFolder = 'folder' in options

@@ -62,8 +62,8 @@ export function linear(x: tf.Tensor2D, w: tf.Tensor, bias?: tf.Tensor): tf.Tenso
 }
 
 /**
- * Returns y + scale (x A^T) B^T: a module's y [rows, out] with its adapter's term, with x [rows, in], A [rank, in], B
- * [out, rank] (LoRA, arXiv 2106.09685, section 4.1). Only the narrow product is kept for the gradient.
+ * Returns y + scale (x A^T) B^T: a module's y [rows, out] with its adapter's term (LoRA, arXiv 2106.09685, section
+ * 4.1). x is [rows, in], A [rank, in], B [out, rank]. Only the narrow product is kept for the gradient.
  */
 export function addLowRank(
   y: tf.Tensor2D,
@@ -112,7 +112,10 @@ export function rmsNorm(x: tf.Tensor2D, w: tf.Tensor, eps: number): tf.Tensor2D 
   ) as tf.Tensor2D
 }
 
-/** Rotates the two halves of each head of x [rows, heads x dim] by angles given as cos and sin [rows, dim / 2] (RoPE, arXiv 2104.09864). */
+/**
+ * Rotates the two halves of each head of x [rows, heads x dim] (RoPE, arXiv 2104.09864). Angles are given as cos and
+ * sin [rows, dim / 2].
+ */
 export function rotary(x: tf.Tensor2D, cos: tf.Tensor2D, sin: tf.Tensor2D): tf.Tensor2D {
   const [rows, half] = cos.shape
   if (!has('Rotary')) {

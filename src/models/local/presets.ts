@@ -21,6 +21,7 @@ export function isPreset(name: string): name is PresetName {
 
 /**
  * Returns a model config with the preset's family and sizes. The vocabulary and its end token come from the tokenizer.
+ * @example presetConfig('nano', { vocabSize: 1000, contextTokens: 512, endToken: 2 })
  */
 export function presetConfig(
   name: PresetName,

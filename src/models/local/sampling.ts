@@ -132,7 +132,7 @@ export function topTokens(logits: Float32Array, count: number, allowed?: Int32Ar
 
 const MOST_SELECTED = 256
 
-/** The `count` likeliest allowed tokens in order; ties go to the lowest id. */
+/** Returns the `count` likeliest allowed tokens in order. Ties go to the lowest id. */
 function likeliest(logits: Float32Array, count: number, allowed: Int32Array | undefined): number[] {
   const best: number[] = []
   const before = (a: number, b: number) => logits[a] > logits[b] || (logits[a] === logits[b] && a < b)
@@ -147,7 +147,7 @@ function likeliest(logits: Float32Array, count: number, allowed: Int32Array | un
   return best
 }
 
-/** Running sums of exp((logit - max) / temperature) over the allowed tokens in their order. */
+/** Returns running sums of exp((logit - max) / temperature) over the allowed tokens in order. */
 function cumulativeShares(
   logits: Float32Array,
   max: number,

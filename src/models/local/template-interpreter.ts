@@ -1,6 +1,6 @@
 /**
- * Runs templates as Jinja's sandbox does, in the cases in which the library silently differs: how values are written,
- * what filters do with values that are not text, and how much work a foreign template may cause.
+ * Runs templates as Jinja's sandbox does, in the cases in which the library silently differs. These are the written
+ * form of values, filters on values that are not text, and the limits of a foreign template's work.
  */
 import { Environment, Interpreter } from '@huggingface/jinja'
 import { escaped, type TemplateValue, textOf } from './template-values.ts'

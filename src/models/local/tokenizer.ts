@@ -61,8 +61,7 @@ export type Tokenizer = {
  * Creates a tokenizer from the files of a Hugging Face folder.
  * @param source folder or name, for messages
  * @throws RlError `model.tokenizer` if the files are no tokenizer that is implemented
- * @example
- * const tokenizer = createTokenizer((await readModelFolder('models/qwen')).tokenizer)
+ * @example createTokenizer({ tokenizer: JSON.parse(tokenizerJson), config: JSON.parse(configJson) })
  */
 export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'): Tokenizer {
   const { inner, config, parts } = readFiles(files, source)

@@ -39,8 +39,7 @@ export function splitWords(text: string): string[] {
  * @param words closed list. Entries may be phrases, which are split.
  * @param texts corpus, e.g. observations of generated games
  * @param maxWords most words besides the fixed part. Rarer words are spelled.
- * @example
- * const files = trainWordTokenizer({ words: ['go to', 'cabinet'] })
+ * @example createTokenizer(trainWordTokenizer({ words: ['go to', 'cabinet'] }))
  */
 export function trainWordTokenizer({
   words = [],

@@ -1,4 +1,7 @@
-/** Whether the name that an answer bears is that of the model that was asked: a router, or a server that lost an adapter, answers by another. */
+/**
+ * Tells whether an answer comes from the requested model. A router, or a server that lost an adapter, may use another
+ * one.
+ */
 
 /** Dates and marks that servers put behind the name that they were asked by. */
 const SUFFIX = /(?:[-@]\d{4}-?\d{2}-?\d{2}|:latest)$/
