@@ -15,7 +15,7 @@ import { isAbandoned, parseProcess, processText, THIS_PROCESS } from '../platfor
 import { withoutCredentials, withoutSecrets } from '../secrets.ts'
 
 export type HubOptions = {
-  /** e.g. `https://huggingface.co`. */
+  /** Address of the hub, e.g. `https://huggingface.co`. */
   readonly endpoint: string
   /** For gated models; null for none. The token goes to the endpoint alone, not to hosts that it redirects to. */
   readonly token: string | null
@@ -283,7 +283,7 @@ async function ownPart(target: string, content: string): Promise<string> {
     if (of === undefined || path === own) continue
     const isOwn = writer === processText(THIS_PROCESS)
     if (!isOwn && !isAbandoned(parseProcess(writer), await untouchedMs(path), PART_LEASE_MS)) continue
-    // Another process may have taken it meanwhile.
+    // Another process may have taken the file in the meantime.
     if (of !== content) await rm(path, { force: true })
     else if (!existsSync(own)) await rename(path, own).catch(() => {})
   }

@@ -71,7 +71,7 @@ export type GenerateRequest = {
   readonly logprobs?: 'model' | 'sampling'
   /** Generation ends after one of these token ids, which is kept. The model's own end tokens also apply. */
   readonly stopTokens?: readonly number[]
-  /** Generation ends before one of these texts, which is cut off. */
+  /** Generation ends before one of these texts. The text itself is cut off. */
   readonly stopTexts?: readonly string[]
   /** Seed of this sequence alone. The result depends on no other sequence of the batch. */
   readonly seed: Seed

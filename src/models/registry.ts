@@ -37,7 +37,10 @@ export type ProviderNames = {
   readonly models: { readonly module: string | null }
 } & { readonly [S in (typeof MODEL_SECTIONS)[number]]: { readonly provider: string } }
 
-/** Loads the module that a config names. @throws RlError `provider.unknown`, or as the `load` of a registry */
+/**
+ * Loads the module that a config names.
+ * @throws RlError `provider.unknown`, or an error from `load` of a registry
+ */
 export async function loadProviders(config: ProviderNames): Promise<void> {
   const { module } = config.models
   if ((await MODEL_PROVIDERS.load(module)) === 0 && module !== null)

@@ -1,6 +1,6 @@
 import { RlError } from '../errors.ts'
 
-/** The body of every error answer, as OpenAI's clients read it. */
+/** Body of every error answer, in the form that OpenAI's clients read. */
 export type ErrorBody = {
   readonly error: {
     readonly message: string
@@ -12,7 +12,7 @@ export type ErrorBody = {
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 429 | 500 | 502 | 503 | 504
 
-/** An error with the HTTP status that it is answered with. */
+/** An error with its HTTP status. */
 export class ApiError extends RlError {
   override readonly name = 'ApiError'
   readonly status: ErrorStatus
@@ -49,12 +49,12 @@ export function bodyTooLarge(maxBytes: number): ApiError {
   return apiError(413, `the body is larger than ${maxBytes} bytes`, { code: 'body_too_large' })
 }
 
-/** The header that tells a client to ask again, for statuses that pass. */
+/** Returns the header that asks a client to try again, if the status passes. */
 export function retryHeader(status: number): Readonly<Record<string, string>> {
   return status === 429 || status === 503 ? { 'retry-after': '1' } : {}
 }
 
-/** The answer for anything that was thrown; nothing about the inside of the server gets out. */
+/** Returns the answer for a thrown error. It tells nothing about the inside of the server. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   if (!(error instanceof RlError)) return apiError(500, 'the server failed')

@@ -1,4 +1,4 @@
-/** The key of an endpoint: read from its environment variable, and shown nowhere. */
+/** The key of an endpoint. It is read from its environment variable and never shown. */
 import { validateHeaderValue } from 'node:http'
 import { RlError } from '../errors.ts'
 import { withoutSecrets } from '../secrets.ts'
@@ -22,7 +22,7 @@ export function keyIn(variable: string | undefined, env: NodeJS.ProcessEnv = pro
   return key
 }
 
-/** A text that may be shown: servers tell a key as it is, or as part of an address. */
+/** Returns a text without the key. Servers repeat a key alone or as part of an address. */
 export function withoutKey(text: string, key: string | null): string {
   return key === null ? text : withoutSecrets(text, [key])
 }

@@ -234,7 +234,10 @@ export async function readOptimizer(folder: string): Promise<OptimizerState | nu
   }
 }
 
-/** @returns SHA-256 (hex) of the file */
+/**
+ * Writes AdamW's moments.
+ * @returns SHA-256 (hex) of the file
+ */
 async function writeOptimizer(folder: string, { step, tensors }: OptimizerState): Promise<string> {
   const named = [...tensors].map(([name, tensor]) => ({ name, ...tensor }))
   const metadata = { step: String(step) }

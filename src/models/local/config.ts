@@ -13,20 +13,20 @@ export type ModelConfig = {
   readonly intermediateSize: number
   readonly layers: number
   readonly heads: number
-  /** Key and value heads; each serves `heads / kvHeads` query heads. */
+  /** Number of key and value heads. Each serves `heads / kvHeads` query heads. */
   readonly kvHeads: number
   readonly headDim: number
   /** Most tokens of one sequence. */
   readonly contextTokens: number
   readonly ropeTheta: number
   readonly normEps: number
-  /** The output head is the embedding matrix. */
+  /** Whether the output head is the embedding matrix. */
   readonly tiedHead: boolean
-  /** Bias on the query, key and value projections (Qwen2). */
+  /** Whether the query, key and value projections have a bias (Qwen2). */
   readonly qkvBias: boolean
   /** Bias on the attention's output projection (`attention_bias` of Qwen3 and Llama). */
   readonly outputBias: boolean
-  /** RMSNorm on each query and key head before the rotation (Qwen3). */
+  /** Whether each query and key head has an RMSNorm before the rotation (Qwen3). */
   readonly qkNorm: boolean
   readonly bosToken: number | null
   readonly eosTokens: readonly number[]
@@ -206,7 +206,7 @@ export function modelConfigJson(config: ModelConfig): Record<string, unknown> {
     hidden_act: 'silu',
     ...(config.family === 'llama' ? {} : { use_sliding_window: false }),
     bos_token_id: config.bosToken,
-    // transformers' generate() fails with an empty list.
+    // transformers' generate() fails on an empty list.
     eos_token_id: config.eosTokens.length > 1 ? [...config.eosTokens] : (config.eosTokens[0] ?? null),
     torch_dtype: 'float32',
   }

@@ -10,7 +10,7 @@ export const FILE_DIGESTS = 'digests.json'
 
 const schema = z.record(z.string().regex(/^[\w.-]+$/), z.string().regex(/^[0-9a-f]{64}$/))
 
-/** @param known SHA-256 (hex) of files that need not be read again */
+/** @param known SHA-256 (hex) of files that need no second reading */
 export async function writeFileDigests(folder: string, known: ReadonlyMap<string, string>): Promise<void> {
   const digests: Record<string, string> = {}
   for (const name of (await readdir(folder)).sort())

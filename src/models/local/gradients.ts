@@ -128,7 +128,7 @@ export type Rows = {
   readonly predictors: Int32Array
   readonly targets: Int32Array
   readonly allowed: Allowed | undefined
-  /** Visits (sample of the batch, token position, row). */
+  /** Calls `visit` with the sample's index in the batch, the token position, and the row. */
   each(visit: (s: number, t: number, row: number) => void): void
 }
 

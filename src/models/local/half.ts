@@ -39,7 +39,7 @@ function halfValue(half: number): number {
   return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1024 + fraction) * 2 ** (exponent - 25)
 }
 
-/** Values beyond the largest half (65504) become infinite, as in IEEE 754. */
+/** Converts to half precision. Values beyond the largest half (65504) become infinite, as in IEEE 754. */
 export function f32ToF16(values: Float32Array): Uint16Array {
   const bits = new Uint16Array(values.length)
   for (let i = 0; i < bits.length; i++) bits[i] = halfBits(values[i])
@@ -54,7 +54,7 @@ function halfBits(value: number): number {
   if (magnitude > 0x7f800000) return sign | 0x7e00
   // 65520 and above round to infinity.
   if (magnitude >= 0x477ff000) return sign | 0x7c00
-  // Below 2^-14 the half is subnormal: multiples of 2^-24.
+  // Below 2^-14 the half is subnormal, a multiple of 2^-24.
   if (magnitude < 0x38800000) return sign | roundHalfEven(Math.abs(float[0]) * 2 ** 24)
   return sign | ((magnitude - 0x38000000 + 0xfff + ((magnitude >>> 13) & 1)) >>> 13)
 }

@@ -143,7 +143,7 @@ function restrict(logits: tf.Tensor2D, firstRow: number, { offsets, tokens }: Al
   return tf.add(logits, tf.tensor2d(bars, [rows, vocab]))
 }
 
-/** logits [rows, vocab] -> log-probs of the targets and entropies [2, rows], log of the normaliser [rows]. */
+/** Computes logits [rows, vocab] -> log-probs of the targets and entropies [2, rows], log of the normaliser [rows]. */
 function logprobRows(logits: tf.Tensor2D, targets: Int32Array): { out: tf.Tensor2D; lse: tf.Tensor1D } {
   const ids = tf.tensor1d(targets, 'int32')
   if (tf.getKernel('TokenLogprob', tf.getBackend())) {
@@ -159,7 +159,7 @@ function logprobRows(logits: tf.Tensor2D, targets: Int32Array): { out: tf.Tensor
   return { out: tf.stack([taken, entropy]) as tf.Tensor2D, lse: lse.reshape([-1]) }
 }
 
-/** dentropy [rows, 1] times -p (log p + H), H the row's entropy. */
+/** Computes dentropy [rows, 1] times -p (log p + H), with H the row's entropy. */
 function entropyRowsGrad(logits: tf.Tensor2D, lse: tf.Tensor1D, dentropy: tf.Tensor2D): tf.Tensor2D {
   return tf.tidy(() => {
     const logp = tf.maximum(logits.sub(lse.reshape([-1, 1])), -100)
@@ -169,7 +169,7 @@ function entropyRowsGrad(logits: tf.Tensor2D, lse: tf.Tensor1D, dentropy: tf.Ten
   })
 }
 
-/** dlogp [rows, 1] times (one-hot of the target - softmax). */
+/** Computes dlogp [rows, 1] times (one-hot of the target - softmax). */
 function logprobRowsGrad(
   logits: tf.Tensor2D,
   targets: Int32Array,

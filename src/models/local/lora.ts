@@ -1,7 +1,7 @@
 /**
- * Low-rank adapters (LoRA, arXiv 2106.09685) in the layout of Hugging Face's PEFT: adapter_config.json and
- * adapter_model.safetensors with `base_model.model.<module>.lora_A.weight` [rank, in] and `lora_B.weight` [out, rank].
- * The adapted weight is W + scale B A, scale = alpha / rank.
+ * Low-rank adapters (LoRA, arXiv 2106.09685) in the layout of Hugging Face's PEFT. The files are adapter_config.json
+ * and adapter_model.safetensors with `base_model.model.<module>.lora_A.weight` [rank, in] and `lora_B.weight` [out,
+ * rank]. The adapted weight is W + scale B A, with scale = alpha / rank.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,13 +18,13 @@ import { type NamedTensor, openSafetensors, type WeightDtype, writeSafetensors }
 export type LoraConfig = {
   readonly rank: number
   readonly alpha: number
-  /** Module names, or their last parts, e.g. `q_proj`. */
+  /** Names of modules, or last parts of names, e.g. `q_proj`. */
   readonly targets: readonly string[]
 }
 
 export type Adapter = {
   readonly lora: LoraConfig
-  /** By internal names, without PEFT's prefix. */
+  /** Tensors by internal names, without PEFT's prefix. */
   readonly tensors: readonly NamedTensor[]
 }
 
@@ -246,7 +246,10 @@ function targetsOf(names: readonly string[], modules: ReadonlyMap<string, unknow
   return meant.length === names.length ? parts : [...names]
 }
 
-/** @throws RlError `model.lora` as `readLoraConfig` does */
+/**
+ * Reads an adapter with its weights.
+ * @throws RlError `model.lora` like `readLoraConfig`
+ */
 export async function readAdapter(folder: string, config: ModelConfig): Promise<Adapter> {
   const lora = await readLoraConfig(folder, config)
   const file = await openSafetensors(join(folder, WEIGHTS))

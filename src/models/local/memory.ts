@@ -53,7 +53,7 @@ export function activationBytesPerToken(
   const attention = times.heads * (heads + kvHeads) * headDim
   const layer = times.hidden * hiddenSize + attention + times.feedForward * intermediateSize
   const kept = recompute ? layer + 2 * trainedLayers * hiddenSize : trainedLayers * layer
-  // One layer's backward pass takes as much again as the layer keeps.
+  // The backward pass of one layer takes as much again as the layer keeps.
   const between = composedTokens === undefined ? 0 : layer + SCORE_FLOATS * heads * composedTokens
   return 4 * (kept + between)
 }

@@ -89,7 +89,7 @@ export type FromWorker =
   | { readonly ready: Ready }
   | { readonly id: number; readonly value: Calls[CallName][1] }
   | { readonly id: number; readonly token: TokenEvent }
-  /** id 0: the model could not be opened. */
+  /** Id 0 means that the model could not be opened. */
   | { readonly id: number; readonly error: PlainError }
 
 export type PlainError = { readonly message: string; readonly code: string; readonly hint?: string }

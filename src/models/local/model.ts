@@ -35,7 +35,7 @@ export function computeOf({ backend, threads }: Compute): Compute {
 
 export type LocalModelOptions = (
   | {
-      /** A Hugging Face folder, or one with a PEFT adapter whose base model is a folder here. */
+      /** A Hugging Face folder, or one with a PEFT adapter whose base model is a local folder. */
       readonly folder: string
     }
   | {

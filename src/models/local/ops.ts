@@ -20,7 +20,7 @@ function run<T extends tf.Tensor | tf.Tensor[]>(
   return tf.engine().runKernel(kernel, inputs, attrs as tf.NamedAttrMap) as unknown as T
 }
 
-/** Differentiable in its inputs; `forward` may save tensors for `backward`. */
+/** Creates an operation that is differentiable in its inputs. `forward` may save tensors for `backward`. */
 function custom(
   inputs: tf.Tensor[],
   forward: (save: (tensors: Saved) => void) => tf.Tensor,
@@ -36,7 +36,7 @@ function custom(
   return op(...inputs)
 }
 
-/** Rows of the table [vocab, d] for ids [rows] -> [rows, d]. */
+/** Returns rows of the table [vocab, d] for ids [rows] -> [rows, d]. */
 export function embedding(table: tf.Tensor, ids: tf.Tensor1D): tf.Tensor2D {
   if (!has('EmbeddingRows')) return tf.gather(table, ids) as tf.Tensor2D
   return custom(
@@ -49,7 +49,7 @@ export function embedding(table: tf.Tensor, ids: tf.Tensor1D): tf.Tensor2D {
   ) as tf.Tensor2D
 }
 
-/** x [rows, in] by the weight [out, in] and bias [out] of a checkpoint -> [rows, out]. */
+/** Multiplies x [rows, in] by the weight [out, in] of a checkpoint and adds bias [out] -> [rows, out]. */
 export function linear(x: tf.Tensor2D, w: tf.Tensor, bias?: tf.Tensor): tf.Tensor2D {
   const y = tf.matMul(x, w as tf.Tensor2D, false, true) as tf.Tensor2D
   if (!bias) return y
@@ -91,7 +91,10 @@ export function addLowRank(
   ) as tf.Tensor2D
 }
 
-/** x / sqrt(mean(x^2) + eps) w over groups of w's length along the last axis (RMSNorm, arXiv 1910.07467, equation 4). */
+/**
+ * Returns x / sqrt(mean(x^2) + eps) w over groups of w's length along the last axis (RMSNorm, arXiv 1910.07467,
+ * equation 4).
+ */
 export function rmsNorm(x: tf.Tensor2D, w: tf.Tensor, eps: number): tf.Tensor2D {
   if (!has('RmsNorm')) {
     const grouped = x.reshape([-1, w.shape[0]])
@@ -109,7 +112,10 @@ export function rmsNorm(x: tf.Tensor2D, w: tf.Tensor, eps: number): tf.Tensor2D 
   ) as tf.Tensor2D
 }
 
-/** Rotates the two halves of each head of x [rows, heads x dim] by angles given as cos and sin [rows, dim / 2] (RoPE, arXiv 2104.09864). */
+/**
+ * Rotates the two halves of each head of x [rows, heads x dim] (RoPE, arXiv 2104.09864). Angles are given as cos and
+ * sin [rows, dim / 2].
+ */
 export function rotary(x: tf.Tensor2D, cos: tf.Tensor2D, sin: tf.Tensor2D): tf.Tensor2D {
   const [rows, half] = cos.shape
   if (!has('Rotary')) {
@@ -196,7 +202,7 @@ function composedAttention(
   ) as tf.Tensor2D
 }
 
-/** gate sigmoid(gate) up, element by element (SwiGLU, arXiv 2002.05202, equation 6). */
+/** Returns gate sigmoid(gate) up, element by element (SwiGLU, arXiv 2002.05202, equation 6). */
 export function swiglu(gate: tf.Tensor2D, up: tf.Tensor2D): tf.Tensor2D {
   if (!has('SwiGlu')) return gate.mul(tf.sigmoid(gate)).mul(up)
   return custom(

@@ -15,7 +15,7 @@ type AdamOptions = {
 export type OptimizerState = {
   /** Number of steps since the moments were fresh. */
   readonly step: number
-  /** First moments as `m.<weight>`, second as `v.<weight>`. */
+  /** First moments as `m.<weight>`, second moments as `v.<weight>`. */
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[]; readonly values: Float32Array }>
 }
 

@@ -195,7 +195,7 @@ function argMax(logits: Float32Array, allowed: Int32Array | undefined): number {
 
 function draw(shares: Float64Array, allowed: Int32Array | undefined, { uniform }: Rng): number {
   const at = uniform() * shares[shares.length - 1]
-  // The first cumulative share above the draw, by bisection.
+  // Find the first cumulative share above the draw, by bisection.
   let low = 0
   let high = shares.length - 1
   while (low < high) {

@@ -11,7 +11,7 @@ export type ModelServerOptions = {
   readonly port?: number
   /** Default: a random token. */
   readonly token?: string
-  /** The model's name for clients. */
+  /** Name of the model for clients. */
   readonly name: string
   readonly maxBodyBytes?: number
   /** Most requests in progress. Further ones are answered with 429. */

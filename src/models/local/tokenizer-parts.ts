@@ -166,7 +166,7 @@ function preTokenizer(given: unknown, refuse: RefusePart): unknown {
   }
 }
 
-/** Spaces become U+2581, and each begins a piece unless `split` is false. */
+/** Turns spaces into U+2581. Each begins a piece unless `split` is false. */
 function metaspace(one: Part, refuse: RefusePart): Part {
   const { replacement = '\u2581', prepend_scheme = 'always', split: cuts = true, add_prefix_space } = one
   if (add_prefix_space === false && prepend_scheme !== 'never')

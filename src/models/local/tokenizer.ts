@@ -37,7 +37,7 @@ export type Tokenizer = {
   readonly isSpecial: (token: number) => boolean
   /** Token for text outside of the vocabulary. Undefined if there is none. */
   readonly unknownToken: number | undefined
-  /** The end token of tokenizer_config.json. */
+  /** End token of tokenizer_config.json. */
   readonly endToken: number | undefined
   /** Renders a chat with the model's template, ready for the assistant's answer unless `generationPrompt` is false. */
   readonly renderChat: (

@@ -146,7 +146,10 @@ export function project({ params, loraScale }: LocalModel, x: tf.Tensor2D, modul
 
 const tables = new Map<string, { cos: Float32Array; sin: Float32Array; positions: number }>()
 
-/** cos and sin of position x theta^(-2i / headDim), each [positions.length, headDim / 2] (RoPE, arXiv 2104.09864, equation 15). */
+/**
+ * Returns cos and sin of position x theta^(-2i / headDim), each [positions.length, headDim / 2] (RoPE, arXiv
+ * 2104.09864, equation 15).
+ */
 export function rotaryAngles(
   { ropeTheta, headDim }: Pick<ModelConfig, 'ropeTheta' | 'headDim'>,
   positions: Int32Array,

@@ -92,7 +92,7 @@ async function bytesOf(response: Response, most: number): Promise<Uint8Array> {
   let bytes = 0
   for await (const part of response.body ?? []) {
     bytes += part.byteLength
-    // Leaving the loop cancels the body.
+    // The end of the loop cancels the body.
     if (bytes > most) throw new BadAnswer('bad-answer', `the answer is longer than ${most} bytes`, false)
     parts.push(part)
   }

@@ -251,7 +251,7 @@ function shown(name: string): string {
   return name.replaceAll(/\p{C}/gu, '?').slice(0, 200)
 }
 
-/** An answer that was cut off before its first word. */
+/** The answer of a model that was cut off before its first word. */
 export const CUT_OFF: Generation = {
   ...{ text: '', finish: 'length', tokens: null, logprobs: null, promptTokens: null },
   usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },

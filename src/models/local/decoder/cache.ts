@@ -6,7 +6,7 @@ import type { Draw } from '../sampling.ts'
 /** Tokens of a page. Space is counted in whole pages. */
 export const PAGE_TOKENS = 32
 
-/** A sequence as the caches see it. */
+/** A sequence as caches see it. */
 export type CachedSequence = { length: number; open: boolean; readonly id: number }
 
 /** New tokens of a sequence, and how to draw the next token. */

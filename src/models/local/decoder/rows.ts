@@ -12,7 +12,7 @@ export type RowIndependent = {
   readonly multiple: number
   /** Prepares the weight at an address for `multiply`. Null if it needs no preparation. */
   readonly prepare: ((w: number, out: number, input: number) => TensorInfo) | null
-  /** y = x W^T + keep y; `w` is the address of the prepared weight. */
+  /** Computes y = x W^T + keep y. `w` is the address of the prepared weight. */
   readonly multiply: Multiply
 }
 
@@ -47,7 +47,7 @@ export function rowIndependentProduct(
   return own
 }
 
-/** Rows of one vector of AVX2. */
+/** Number of rows of one AVX2 vector. */
 const LANES = 8
 
 /** (W x^T)^T. Few rows are one tile. More rows have a tile of padding on both sides, since the outermost tiles differ. */

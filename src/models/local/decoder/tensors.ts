@@ -85,7 +85,7 @@ export function createTensorCache(model: LocalModel): Cache {
     return linear(final, headWeight(model))
   }
 
-  /** q [heads, new, dim] over all `length` positions -> [new, heads x dim] */
+  /** Computes q [heads, new, dim] over all `length` positions -> [new, heads x dim]. */
   const attend = (q: tf.Tensor3D, k: tf.Tensor3D, v: tf.Tensor3D, length: number): tf.Tensor2D => {
     const count = q.shape[1]
     const mask = new Float32Array(count * length)

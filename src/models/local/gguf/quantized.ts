@@ -144,7 +144,9 @@ const BLOCKS: Readonly<Partial<Record<QuantType, Block>>> = {
   },
 }
 
-/** Q4_K and Q5_K: eight groups of 32 with 6-bit scales and offsets, packed into 12 bytes after the two halves. */
+/**
+ * Decodes Q4_K and Q5_K: eight groups of 32 with 6-bit scales and offsets, packed into 12 bytes after the two halves.
+ */
 function eightGroups(
   bytes: Buffer,
   at: number,
@@ -173,7 +175,7 @@ export function dequantize(type: QuantType, bytes: Buffer): Float32Array {
   const block = BLOCKS[type]!
   const count = byteLength / layout.bytes
   const out = new Float32Array(count * layout.values)
-  // All blocks have an even number of bytes, so their halves are aligned.
+  // All blocks have an even number of bytes, so the halves are aligned.
   const halves = f16ToF32(words)
   const half = (at: number) => halves[at >> 1]
   for (let i = 0; i < count; i++) block(bytes, i * layout.bytes, out, i * layout.values, half)

@@ -56,7 +56,7 @@ export type Heap = {
   readonly ownGemm: Gemm
   /** Returns w [out, input] in the order that `multiplyPacked` reads. */
   readonly pack: (w: Pointer, out: number, input: number) => TensorInfo
-  /** y [rows, out] = x [rows, input] w^T + keep y, w from `pack`. */
+  /** Computes y [rows, out] = x [rows, input] w^T + keep y, with w from `pack`. */
   readonly multiplyPacked: (
     rows: number,
     out: number,

@@ -22,7 +22,10 @@ export type Addition = {
 
 const LANES = 64
 
-/** nameAt(row, column): the product `name` [rows, width] with its bias and its low-rank term (LoRA, arXiv 2106.09685). */
+/**
+ * nameAt(row, column) returns the product `name` [rows, width] with its bias and its low-rank term (LoRA, arXiv
+ * 2106.09685).
+ */
 function productOf(name: string, width: number, { bias, adapter }: Addition): string {
   const lines = [`var value = ${name}[row * ${width} + column];`]
   if (bias !== undefined) lines.push(`value += small[${bias} + column];`)
@@ -46,7 +49,10 @@ function besides(additions: readonly Addition[], norm?: number): string[] {
   return [...(small ? ['small'] : []), ...(adapted ? ['narrow'] : [])]
 }
 
-/** x / sqrt(mean(x^2) + eps) w of each row (RMSNorm, arXiv 1910.07467, equation 4): x [rows, width], w [width]. Grid [1, rows]. */
+/**
+ * Computes x / sqrt(mean(x^2) + eps) w of each row (RMSNorm, arXiv 1910.07467, equation 4): x [rows, width], w [width].
+ * Grid [1, rows].
+ */
 export function rmsNormProgram(width: number, eps: number): Program {
   return {
     ...{ inputs: ['x', 'w'], lanes: LANES },
@@ -118,7 +124,7 @@ fn loadHead(row : i32, head : i32, lane : i32) {
 }`
 }
 
-/** Floats of a page: keys, then values [PAGE_TOKENS, width] each. */
+/** Floats of a page: keys, then values, [PAGE_TOKENS, width] each. */
 export const pageFloats = (width: number) => 2 * PAGE_TOKENS * width
 
 /** placeOf(row, position): the place of its keys in the cache. For each row `rows` has a position and the start of a page list. */
@@ -217,7 +223,10 @@ fn main() {
   }
 }
 
-/** gate sigmoid(gate) up (SwiGLU, arXiv 2002.05202, equation 6), [rows, width] each. Grid [blocks of width, rows]. */
+/**
+ * Computes gate sigmoid(gate) up (SwiGLU, arXiv 2002.05202, equation 6), [rows, width] each. Grid [blocks of width,
+ * rows].
+ */
 export function swigluProgram(width: number, gate: Addition, up: Addition): Program {
   return {
     ...{ inputs: ['gate', 'up', ...besides([gate, up])], lanes: LANES },
@@ -235,7 +244,7 @@ fn main() {
   }
 }
 
-/** x + y: the residual stream and a product, [rows, width] each. Grid [blocks of width, rows]. */
+/** Computes x + y, the residual stream and a product, [rows, width] each. Grid [blocks of width, rows]. */
 export function addProgram(width: number, y: Addition): Program {
   return {
     ...{ inputs: ['x', 'y', ...besides([y])], lanes: LANES },

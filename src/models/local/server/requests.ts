@@ -89,7 +89,7 @@ const common = {
   stop: z.union([text, z.array(text).max(16)]).nullish(),
   stop_token_ids: tokens.nullish(),
   seed: z.int().nullish(),
-  /** vLLM and SGLang: further variables of the chat template. */
+  /** Further variables of the chat template, as in vLLM and SGLang. */
   chat_template_kwargs: byName(z.unknown()).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z
@@ -99,7 +99,7 @@ const common = {
   prompt_cache_key: text.max(512).nullish(),
   /** vLLM: the response has the token ids of prompt and completion. */
   return_token_ids: z.boolean().nullish(),
-  /** vLLM: the completion is one of these texts. */
+  /** As in vLLM: the completion is one of these texts. */
   guided_choice: z.array(text.min(1)).min(1).max(4096).nullish(),
   /** vLLM: the completion is JSON under this schema. */
   guided_json: byName(z.unknown()).nullish(),

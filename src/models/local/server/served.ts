@@ -21,13 +21,13 @@ export type NamedModel = {
 
 export type ServedModels = {
   readonly list: () => readonly NamedModel[]
-  /** Errors: ApiError 404. */
+  /** Finds a model. Throws ApiError 404 if there is none. */
   readonly find: (name: string) => NamedModel
   /** Counts a request in progress. Returns the function that ends it. An unloaded model is closed after its last request. */
   readonly begin: (served: NamedModel) => () => void
   /** Errors: ApiError 400 if the name was used before or the folder is no model, 404 if there is no folder. */
   readonly load: (name: string, folder: string) => Promise<void>
-  /** Errors: ApiError 404. */
+  /** Unloads a model. Throws ApiError 404 if there is none. */
   readonly unload: (name: string) => void
   /** Closes all loaded models. */
   readonly close: () => Promise<void>
