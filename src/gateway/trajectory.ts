@@ -20,7 +20,7 @@ export type Outcome = {
   readonly observation: string
 }
 
-/** What is trained of an answer, as for a policy that plays itself. */
+/** Options for the trained part of an answer, as for a policy that plays itself. */
 export type RecordedTraining = Pick<Prompting, 'trainReasoning'>
 
 export type CallRecorder = {

@@ -11,7 +11,7 @@ export type Label = -1 | 1
 export type LabelledStep = {
   /** [m] verdicts of the step. */
   readonly scores: readonly Score[]
-  /** Null for a step without a label. Such a step is left out. */
+  /** A step without a label has null here and is left out. */
   readonly label: Label | null
 }
 
