@@ -72,7 +72,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     })
   if (baseUrl !== null && withoutCredentials(baseUrl) !== baseUrl)
     throw new RlError(
-      `${model}: the address ${withoutCredentials(baseUrl)} holds a user or a password, which fetch refuses`,
+      `${model}: the address ${withoutCredentials(baseUrl)} has a user or a password, which fetch refuses`,
       {
         code: 'model.endpoint',
         hint: `put a key into ${apiKeyEnv}; it is sent as Authorization: Bearer`,
@@ -208,7 +208,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
         ? `check the key in ${apiKeyEnv}`
         : kind === 'not-found'
           ? 'check the model name and baseUrl'
-          : (refusals.advice(error, sent) ?? 'the endpoint does not take such a request')
+          : (refusals.advice(error, sent) ?? 'the endpoint does not accept such a request')
     return fail(kind === 'not-found' ? 'model.not-found' : 'model.endpoint', `${kind}: ${message}`, hint)
   }
 
@@ -248,7 +248,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
       }
     },
     async score() {
-      throw fail('model.unsupported', 'an endpoint gives no log-probs of given tokens')
+      throw fail('model.unsupported', 'an endpoint returns no log-probs of given tokens')
     },
     fits: (request) => window.fits(request, windowOfServer),
     use,

@@ -4,7 +4,7 @@ import { RlError } from '../../errors.ts'
 import { type Bounds, pack, unpackMap } from '../msgpack.ts'
 import { isJetStream } from './api.ts'
 
-/** What helps if a server or an account has no JetStream, which keeps the queues of a run. */
+/** Hint for a server or an account without JetStream, which keeps the queues of a run. */
 export const JETSTREAM_HINT =
   'start nats-server with -js and give the account JetStream, or leave out --nats: the head starts a server of its own'
 
@@ -13,7 +13,7 @@ const WHO_LIVES = 'rl status <run> shows which actors live'
 export function disconnected(url: string): RlError {
   return new RlError(`the connection to ${url} was lost`, {
     code: 'bus.disconnected',
-    hint: 'it is made again by itself as soon as the server is back',
+    hint: 'it reconnects by itself as soon as the server is back',
   })
 }
 
