@@ -37,6 +37,10 @@ export type JudgeQuality = {
   readonly invalidShare: number
 }
 
+/**
+ * Compares verdicts with the labels of their steps. Steps without a label or without verdicts are left out.
+ * @example judgeQuality([{ scores: [1, 1, -1], label: 1 }]).majority.accuracy // 1
+ */
 export function judgeQuality(steps: readonly LabelledStep[]): JudgeQuality {
   const labelled = steps.flatMap(({ scores, label }) =>
     label === null || scores.length === 0 ? [] : [{ scores, label }],
