@@ -1,4 +1,5 @@
 /** This package: its files, and how to start its modules in a process or a thread. */
+
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'

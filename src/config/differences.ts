@@ -1,4 +1,5 @@
 /** Differences between the config of an existing run and what a command says, key by key. */
+
 import { isDeepStrictEqual } from 'node:util'
 import { isRecord } from '../is-record.ts'
 import { withoutCredentials } from '../secrets.ts'

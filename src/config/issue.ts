@@ -1,4 +1,5 @@
 /** Turns a schema's complaint into an error that names the source, the key and the nearest right key. */
+
 import type { z } from 'zod'
 import type { Setting } from '../environments/setting.ts'
 import { RlError } from '../errors.ts'

@@ -19,6 +19,8 @@ const OF_SETTINGS: ReadonlyMap<string, readonly string[]> = new Map([
   ['web', ['browser', 'pages', 'grammar', 'scale']],
 ])
 
+const DEFAULT_NAME = configSchema.shape.environment.parse({}).name
+
 /** The map of a section that holds its fine points. Their keys stood in the section itself, and may still be written there. */
 const EXPERT = 'expert'
 
@@ -42,12 +44,14 @@ function inSetting(path: Path, { environment }: Values): Path {
 
 /** The path through the map `expert` of each section that has the next name only there. */
 function withExpert(path: Path): Path {
-  const keys = knownKeys()
   const found: string[] = []
+  let below: KeyTree | undefined = keyTree()
   for (const name of path) {
-    const isKey = (...more: readonly string[]) => keys.has([...found, ...more].join('.'))
-    if (!isKey(name) && isKey(EXPERT, name)) found.push(EXPERT)
+    const expert: KeyTree | undefined = below?.get(EXPERT)
+    const isFine: boolean = expert?.has(name) === true && below?.has(name) === false
+    if (isFine) found.push(EXPERT)
     found.push(name)
+    below = (isFine ? expert : below)?.get(name)
   }
   return found
 }
@@ -85,31 +89,61 @@ export function withPresentNames(values: unknown): unknown {
       )
   }
   for (const [key, value] of Object.entries(values)) visit(value, [key])
-  return [...former, ...present].reduce(merged, {})
+  return mapOf([...former, ...present])
 }
 
-/** Two maps as one: maps below them are merged, and of two other values the second holds. */
-function merged(first: Values, second: Values): Values {
-  const all = new Map(Object.entries(first))
-  for (const [key, value] of Object.entries(second)) {
-    const before = all.get(key)
-    all.set(key, isRecord(before) && isRecord(value) ? merged(before, value) : value)
-  }
-  return Object.fromEntries(all)
+/** Maps as one. Maps below them are merged, and of other values the last one holds. */
+function mapOf(all: readonly Values[]): Values {
+  const values = new Map<string, unknown[]>()
+  for (const one of all)
+    for (const [key, value] of Object.entries(one)) values.set(key, [...(values.get(key) ?? []), value])
+  return Object.fromEntries(
+    [...values].map(([key, given]) => [key, given.every(isRecord) ? mapOf(given) : lastOf(given)]),
+  )
+}
+
+/** The last of several values, with the maps before it that it adds to. */
+function lastOf(given: readonly unknown[]): unknown {
+  const from = given.findLastIndex((value) => !isRecord(value))
+  const maps = given.slice(from + 1).filter(isRecord)
+  return maps.length > 0 ? mapOf(maps) : given[from]
 }
 
 /** Keys by their path, of all settings that are loaded. */
 function knownKeys(): ReadonlyMap<string, ConfigKey> {
-  const keys = configKeys()
-  const known = tables.get(keys) ?? new Map(keys.map((key) => [key.path.join('.'), key]))
-  tables.set(keys, known)
-  return known
+  return tablesOf(configKeys()).byPath
 }
 
-const tables = new WeakMap<readonly ConfigKey[], ReadonlyMap<string, ConfigKey>>()
+/** A section with what stands below each of its names. A key has nothing below it. */
+interface KeyTree extends ReadonlyMap<string, KeyTree> {}
+
+function keyTree(): KeyTree {
+  return tablesOf(configKeys()).tree
+}
+
+type Tables = { readonly byPath: ReadonlyMap<string, ConfigKey>; readonly tree: KeyTree }
+const tables = new WeakMap<readonly ConfigKey[], Tables>()
+
+function tablesOf(keys: readonly ConfigKey[]): Tables {
+  const known = tables.get(keys)
+  if (known) return known
+  type Growing = Map<string, Growing>
+  const tree: Growing = new Map()
+  for (const { path } of keys) {
+    let at = tree
+    for (const name of path) {
+      const next: Growing = at.get(name) ?? new Map()
+      at.set(name, next)
+      at = next
+    }
+  }
+  const made = { byPath: new Map(keys.map((key) => [key.path.join('.'), key])), tree }
+  tables.set(keys, made)
+  return made
+}
 
 function settingName(environment: unknown): string {
   const { name, module } = isRecord(environment) ? environment : {}
   if (typeof module === 'string') return ''
-  return typeof name === 'string' ? name : configSchema.shape.environment.parse({}).name
+  return typeof name === 'string' ? name : DEFAULT_NAME
 }

@@ -1,4 +1,7 @@
-/** Which workers a config asks for. The check of a new run and the roles ask the same, so that nothing is refused after a start. */
+/**
+ * Workers that a config asks for. The check of a new run and the roles share these functions, so nothing is refused
+ * after a start.
+ */
 import type { Refuse, Setting } from '../environments/setting.ts'
 import { isPreset } from '../models/local/presets.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'

@@ -17,12 +17,12 @@ export type Answer = {
   /** The assistant's message as the model gave it: content, tool calls, reasoning and all other fields. */
   readonly message: Readonly<Record<string, unknown>>
   readonly content: string
-  /** Text of a refusal, if the endpoint reports it apart. Null for none. */
+  /** Refusal in place of an answer, if the endpoint returns it apart. Null for none. */
   readonly refusal: string | null
   readonly toolCalls: readonly ToolCall[]
-  /** The endpoint's own word, e.g. `stop`, `length` or `tool_calls`. */
+  /** Reason in the endpoint's words, e.g. `stop`, `length` or `tool_calls`. */
   readonly finish: string
-  /** The stop text that ended the answer, if the endpoint reports it. Null if not. */
+  /** The stop text that ended the answer, if the endpoint tells it. */
   readonly stopText: string | null
   readonly generation: Generation
 }
@@ -112,7 +112,7 @@ function asChatPiece(choice: Choice): unknown {
 
 const tokenLogprobs = z.object({ token_logprobs: z.array(z.number().nullable()) })
 
-/** An empty object is a placeholder: its text comes with other pieces. */
+/** Reads a piece of a call's arguments. An empty object is no text: its text is still to come. */
 const pieceOfArguments = z.union([
   z
     .object({})

@@ -10,7 +10,7 @@ type Joined = { index: number; id?: string; name: string; arguments: string }
 
 export type CallPieces = {
   readonly add: (piece: CallPiece) => void
-  /** Returns the calls in the order of their numbers. Calls with the same number are in the order of their beginnings. */
+  /** Returns calls in the order of their numbers. Calls with one number keep the order in which they began. */
   readonly calls: () => readonly { readonly id?: string; readonly name: string; readonly arguments: string }[]
 }
 

@@ -21,7 +21,7 @@ export type CallsOptions = {
   readonly targetOf: (policyVersion: number) => Target
   /** Removes secrets from the endpoint's words. */
   readonly clean: (text: string) => string
-  /** Resolves if one more call may be made. Rejects if the budget of the run is spent. */
+  /** Resolves when one more call may be made. Rejects if the budget of the run is spent. */
   readonly permit?: () => Promise<void>
   /** Called for every fault, with its kind. */
   readonly onFault: (kind: string) => void
@@ -43,7 +43,10 @@ const WANTED = {
   '/completions': { return_token_ids: true, logprobs: 0 },
 } as const
 
-/** Servers take absent options from the model's generation_config.json. Then the log-probs are not those of the sampling. */
+/**
+ * Parameters that a server takes from the model's generation_config.json if a call does not set them. Log-probs are
+ * then not those of the sampling.
+ */
 const SAMPLING = ['top_p', 'top_k', 'min_p', 'repetition_penalty'] as const
 
 /** Hosted reasoning models use another name for it. */
@@ -209,7 +212,10 @@ function refuse(error: unknown): never {
   throw isSpent ? apiError(403, error.message, { code: 'budget_spent' }) : error
 }
 
-/** Reads an agent's call. Integers beyond the range of numbers are passed on with every digit. Errors: ApiError 400. */
+/**
+ * Reads what an agent asks. Integers beyond the precision of numbers are sent on with every digit. Errors: ApiError
+ * 400.
+ */
 function askedIn(raw: Buffer, api: Api): Asked {
   const text = raw.toString('utf8')
   const asked = api.read(parseBody(text))
@@ -227,7 +233,7 @@ type Passing = {
   readonly answer: IncomingMessage
   readonly response: ServerResponse
   readonly keep: (answer: Answer) => void
-  /** Name in the request to the endpoint. */
+  /** Name by which the endpoint was asked. */
   readonly model: string
   /** Returns a refusal inside the answer in the form for the agent. */
   readonly refused: (refusal: RefusalWithin) => PassedOn
@@ -264,9 +270,9 @@ function worded({ whole, events }: Wording, { stream }: Asked, answer: Answer, m
 }
 
 /**
- * Passes events on as they come, from the first readable one. An answer that is no stream is refused with a status. If the stream
- * breaks, the agent's stream breaks too, and nothing is kept. An agent may hang up at the last event, so the answer is kept before
- * that event is sent.
+ * Passes events on as they come, beginning with the first readable one. So an answer that is no stream is refused with
+ * a status. If the stream breaks, so does the agent's, and nothing is kept. An agent may hang up at the last event. So
+ * the answer is kept before the agent sees that event.
  */
 async function passStream({ answer, response, keep, model, refused }: Passing): Promise<void> {
   const stream = answerStream(model)

@@ -11,7 +11,7 @@ export type ImageKeeper = {
 
 const DATA_URL = /^data:(image\/[a-z0-9.+-]{1,40});base64,([a-z0-9+/=\s]+)$/i
 
-/** Fields of a part with an image. A data URL elsewhere is text. */
+/** Fields in which a part has its image. Any other field is text, whatever it looks like. */
 const IMAGE_FIELDS: ReadonlySet<string> = new Set(['url', 'image_url'])
 
 export function imageKeeper(): ImageKeeper {

@@ -1,4 +1,4 @@
-/** Reads an agent's report at the end of a rollout. */
+/** Words with which an agent may end a rollout. */
 import { z } from 'zod'
 import { apiError } from '../openai-api/errors.ts'
 import type { Ending } from './rollouts.ts'
@@ -6,7 +6,7 @@ import type { Ending } from './rollouts.ts'
 const observation = z.string().max(100_000).optional()
 const schema = z.union([
   z.strictObject({
-    /** In [0, 1]. Default: 1 for success and 0 for failure. */
+    /** In [0, 1]. If it is left out, it is 1 for success and 0 for failure. */
     score: z.number().min(0).max(1).optional(),
     success: z.boolean(),
     ended: z.enum(['goal', 'step-limit', 'gave-up', 'context']).optional(),

@@ -44,7 +44,7 @@ export type Rollouts = {
     assignment: Assignment,
     agent: string,
   ) => { readonly rollout: OpenRollout; readonly key: string }
-  /** Returns the rollout of a key. Errors: ApiError 401, 404, and 410 if it is over. */
+  /** Returns the rollout that a key opens. Errors: ApiError 401, 404, and 410 if it is over. */
   readonly find: (id: string, authorization: string | undefined) => OpenRollout
   /** Ends a rollout. The same report again gives the same answer. Errors: ApiError 401, 404, 409, 410. */
   readonly end: (id: string, authorization: string | undefined, ending: Ending) => Promise<Ended>

@@ -42,7 +42,7 @@ export type GatewayServerOptions = {
   readonly targetOf: (policyVersion: number) => Target
   readonly host?: string
   readonly port?: number
-  /** Default: a random token. */
+  /** Token of the server. It is random if absent. */
   readonly token?: string
   readonly maxBodyBytes?: number
   /** Most calls in progress. Further ones are answered with 429. */
@@ -54,7 +54,7 @@ const LONGEST_WAIT_SECONDS = 300
 
 const takeSchema = z.strictObject({
   agent: z.string().min(1).max(256).default('agent'),
-  /** Seconds to wait if no rollout is available. */
+  /** Seconds to wait if there is no rollout. */
   wait: z.number().min(0).max(LONGEST_WAIT_SECONDS).default(0),
   task: z
     .union([
@@ -69,7 +69,7 @@ const takeSchema = z.strictObject({
     .optional(),
 })
 
-/** @throws RlError `server.listen` if the address is not available */
+/** @throws RlError `server.listen` if the address cannot be had */
 export async function startGatewayServer({
   source,
   rollouts,
@@ -223,7 +223,7 @@ export async function startGatewayServer({
   }
 }
 
-/** APIs of agents by path. */
+/** APIs of agents, by path. */
 const APIS: Readonly<Record<string, Api>> = {
   '/v1/chat/completions': chatCompletions,
   '/v1/completions': completions,
@@ -247,7 +247,7 @@ function authorizationOf({ env }: Context<HttpEnv>): string | undefined {
   return authorization ?? (typeof key === 'string' ? `Bearer ${key}` : undefined)
 }
 
-/** Returns a decoded part of a path, or the part itself if its encoding is wrong. */
+/** Decodes a part of a path. Returns it unchanged if its encoding is wrong. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)

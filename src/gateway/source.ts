@@ -1,4 +1,4 @@
-/** Sources of rollouts for agents: a run's requests, or the agents themselves. */
+/** Sources of rollouts for agents: a run's queue, or the agents themselves. */
 
 import { rolloutName, slotName } from '../actors/decider/names.ts'
 import type { Task } from '../environments/port.ts'
@@ -11,14 +11,16 @@ import { keepImages } from './images.ts'
 import type { Assignment } from './rollouts.ts'
 
 type Wish = {
-  /** Id of a task, or a task of the agent's own. Default: any task. */
+  /** Id of a task, or a task of the agent's own. Any task will do if it is absent. */
   readonly task?: string | Pick<Task, 'id' | 'goal' | 'kind' | 'recipe'>
   readonly waitMs: number
   readonly signal: AbortSignal
 }
 
 export type RolloutSource = {
-  /** Resolves to a rollout for an agent, or null if none came in time. Errors: ApiError 400 if the wish cannot be met here. */
+  /**
+   * Returns a rollout for an agent, or null if none came in time. Errors: ApiError 400 if the wish cannot be met here.
+   */
   readonly take: (wish: Wish) => Promise<Assignment | null>
   /** Returns an assignment whose agent left before the answer. */
   readonly giveBack: (assignment: Assignment) => void

@@ -31,14 +31,14 @@ export type GatewayOptions = {
   readonly run: string
   readonly host?: string
   readonly port?: number
-  /** Default: a random token. */
+  /** Token of the server. It is random if absent. */
   readonly token?: string
-  /** The model. Default in a live run: its policy. */
+  /** The model. It is the policy of the live run if absent. */
   readonly target?: Target
-  /** Environment variable with the key of the model's endpoint. Default: that of the run's policy. */
+  /** Environment variable with the key of the model's endpoint. It is the policy's variable if absent. */
   readonly keyEnv?: string
   readonly maxCalls?: number
-  /** Tells people something that they should know, each thing once. */
+  /** Tells a person each notice once. */
   readonly say?: (line: string) => void
 }
 
@@ -54,8 +54,8 @@ export type Gateway = {
 const DRAIN_MS = 10_000
 
 /**
- * Serves the rollouts that a live run requests. Errors: `cli.usage` if there is no head, `config.invalid` if the run plays its rollouts
- * itself or the endpoint's key fits no header, `server.listen`.
+ * Serves the rollouts that a live run asks for. Errors: `cli.usage` if there is no head, and `server.listen`. Error
+ * `config.invalid` if the run plays its rollouts itself, or if the key of the endpoint fits no header.
  */
 export async function joinRun(options: GatewayOptions & { readonly nats: string | null }): Promise<Gateway> {
   const { run, nats } = options

@@ -12,15 +12,15 @@ type Request = EventData<'RolloutRequested'>
 type Trajectory = EventData<'TrajectoryCompleted'>
 type RecordedCall = EventData<'CallsRecorded'>['calls'][number]
 
-/** An agent's report of the result. */
+/** The agent's word on how the rollout went. */
 export type Outcome = {
   readonly outcome: Trajectory['outcome']
   readonly ended: Trajectory['ended']
-  /** The agent's last observation. */
+  /** Last text that the agent saw. */
   readonly observation: string
 }
 
-/** Options for the trained part of an answer, as for a policy that plays itself. */
+/** Parts of an answer that are trained, as for a policy that plays itself. */
 export type RecordedTraining = Pick<Prompting, 'trainReasoning'>
 
 export type CallRecorder = {
@@ -126,7 +126,10 @@ function commonPrefix(a: readonly string[], b: readonly string[]): number {
   return length
 }
 
-/** Returns the agent's messages since its last call. The answer of that call is repeated and left out. */
+/**
+ * Returns what the agent showed the model since its last call. The agent repeats the answer of that call, which is no
+ * news.
+ */
 function observationText(messages: readonly unknown[], goesOn: boolean): string {
   const news = messages
     .map((message) => message as { role?: unknown; content?: unknown })

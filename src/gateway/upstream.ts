@@ -8,8 +8,8 @@ import { openHttp, ProxyFailed, RefusedRedirect, redirectOf, refuseRedirect } fr
 
 export type Upstream = {
   /**
-   * Sends a body. Resolves to the head of the answer. Errors: ApiError 502 without a connection, 504 after `callMs`. The same errors end
-   * the answer's stream.
+   * Sends a body and resolves with the head of the answer. Errors: ApiError 502 if there is no connection, 504 after
+   * `callMs`. The same errors end the answer's stream.
    */
   readonly post: (target: Target, path: string, body: Buffer, signal: AbortSignal) => Promise<IncomingMessage>
   readonly close: () => void
@@ -97,7 +97,7 @@ export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
 
 const MOST_REDIRECTS = 5
 
-/** Shows only messages that cannot hold a key: those of the proxy and of redirects. For all other errors it shows the code. */
+/** Shows the message of an error only if it cannot hold a key: errors of the proxy and of redirects. */
 function failed(cause: unknown): Error {
   if (cause instanceof RefusedRedirect)
     return apiError(502, `the model: ${cause.message}`, { code: 'bad_answer' })
@@ -146,7 +146,7 @@ export function readable(message: IncomingMessage): Readable {
   }
 }
 
-/** Returns the error for the client if the body of a message breaks off. */
+/** Returns the reason why the body of a message has no end, as an error for the asker. */
 export function whyBroken(message: IncomingMessage, cause: Error | null | undefined): Error {
   if (message.errored instanceof ApiError) return message.errored
   if (cause instanceof ApiError) return cause

@@ -13,7 +13,7 @@ import type { Offers } from './source.ts'
 
 type Request = EventData<'RolloutRequested'>
 
-/** Time that a rollout waits for an agent, in addition to the agent's own time. Agents may come tomorrow. */
+/** Time that a rollout waits for an agent, including the agent's own time. Agents may come tomorrow. */
 const OFFERED_MS = 24 * 3_600_000
 
 /** Most rollouts that a gateway offers or that agents play at a time. */

@@ -7,6 +7,7 @@ export { type LocalModelFace, type LocalModelOptions, openLocalModel } from './l
 export { PRESET_NAMES, type PresetName, presetConfig } from './local/presets.ts'
 export { createTokenizer, type Tokenizer, type TokenizerFiles } from './local/tokenizer.ts'
 export { trainWordTokenizer } from './local/word-tokenizer.ts'
-export { type EndpointModel, type EndpointUse, openEndpoint } from './openai.ts'
+export type { EndpointUse } from './openai/use.ts'
+export { type EndpointModel, openEndpoint } from './openai.ts'
 export type * from './port.ts'
 export type * from './provider.ts'

@@ -3,48 +3,23 @@ import OpenAI from 'openai'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { createLimit } from '../limit.ts'
-import { keyIn, withoutKey } from '../openai-api/key.ts'
+import { keyIn } from '../openai-api/key.ts'
 import { withoutCredentials } from '../secrets.ts'
 import { imagesOf } from './content.ts'
 import { createDataUrls } from './openai/data-urls.ts'
-import { deadline, pauseOrThrow } from './openai/deadline.ts'
-import { type Fault, type FaultKind, faultOf, fetchReadably, isCutOff } from './openai/faults.ts'
+import { backoffMs, deadline, pauseOrThrow } from './openai/deadline.ts'
+import { endpointErrors, type Failed } from './openai/endpoint-errors.ts'
+import { type Fault, faultOf, fetchReadably, isCutOff } from './openai/faults.ts'
 import { watchOddities } from './openai/oddities.ts'
 import { rememberRefusals } from './openai/refusals.ts'
+import { countUse, type EndpointUse } from './openai/use.ts'
 import { createWindow } from './openai/window.ts'
 import { CUT_OFF, fromWire, toWire, type Wire } from './openai/wire.ts'
 import type { GenerateRequest, Generation, LanguageModel } from './port.ts'
 import type { ModelOptions, PromptedModel } from './provider.ts'
 import { whyUntrainable } from './trained-answer.ts'
 
-/** Counters of an endpoint since it was opened. */
-export type EndpointUse = {
-  readonly requests: number
-  /** Number of calls that were repeated after a passing fault. */
-  readonly retries: number
-  readonly promptTokens: number
-  readonly cachedTokens: number
-  readonly completionTokens: number
-  /** Number of images sent, counted each time. */
-  readonly images: number
-  /** Number of answers without token ids or log-probs, or from another model. Nothing can be learned from them. */
-  readonly untrainable: number
-  /** Number of prompts that were not sent because they cannot fit. */
-  readonly unsent: number
-  /** In the currency of the prices. Null if no price is known. */
-  readonly cost: number | null
-  /** Number of faults by kind, also of those that a retry mended. */
-  readonly faults: Readonly<Partial<Record<FaultKind, number>>>
-}
-
 export type EndpointModel = LanguageModel & PromptedModel & { readonly use: () => EndpointUse }
-
-/** A call without an answer, and the body that it sent. */
-type Failed = {
-  readonly fault: Fault
-  readonly error: unknown
-  readonly sent: Wire['body']
-}
 
 /**
  * Opens an endpoint. Nothing is sent yet. `generate` repeats a call after passing faults (408, 409, 429, 5xx, lost connections, broken
@@ -91,30 +66,17 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     logLevel: 'off',
     fetch: fetchReadably,
   })
+  const errors = endpointErrors({ model, key, apiKeyEnv, budgetMs })
   const limited = createLimit(options.concurrency)
   const dataUrls = createDataUrls(options.readImage)
   const refusals = rememberRefusals({
     kept: options.extraBody ?? {},
     section: options.section,
-    report: (message) => report(clean(`${model}: ${message}`)),
+    report: (message) => report(errors.clean(`${model}: ${message}`)),
   })
-  const used = {
-    requests: 0,
-    retries: 0,
-    promptTokens: 0,
-    cachedTokens: 0,
-    completionTokens: 0,
-    images: 0,
-    untrainable: 0,
-    unsent: 0,
-  }
-  const faults: Partial<Record<FaultKind, number>> = {}
-  const oddities = watchOddities(model, (message) => report(clean(message)))
+  const counter = countUse(options)
+  const oddities = watchOddities(model, (message) => report(errors.clean(message)))
   const window = options.window ?? createWindow(options.windowTokens ?? null)
-
-  const clean = (text: string) => withoutCredentials(withoutKey(text, key)).slice(0, 500)
-  const fail = (code: string, text: string, hint?: string) =>
-    new RlError(`${model}: ${clean(text)}`, { code, hint })
 
   async function call(request: GenerateRequest, budget: AbortSignal): Promise<Generation> {
     const limit = deadline(callMs, budget)
@@ -125,20 +87,18 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
       const { path, body } = toWire(model, request, told)
       sent = body
       await options.permit?.()
-      used.requests++
-      used.images += images.length
+      counter.add('requests')
+      counter.add('images', images.length)
       const answer = await client.post<unknown>(path, { body, signal: limit.signal })
       const generation = fromWire(answer, { ...request, model })
-      if (whyUntrainable(generation, model)) used.untrainable++
+      if (whyUntrainable(generation, model)) counter.add('untrainable')
       const whole = window.learn(request, generation.usage.promptTokens)
       oddities.see(request, generation, whole)
-      used.promptTokens += generation.usage.promptTokens
-      used.cachedTokens += generation.usage.cachedTokens
-      used.completionTokens += generation.usage.completionTokens
+      counter.addTokens(generation.usage)
       return generation
     } catch (error) {
       if (isCutOff(error)) {
-        used.untrainable++
+        counter.add('untrainable')
         return CUT_OFF
       }
       throw budget.aborted || error instanceof RlError
@@ -160,12 +120,8 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
   async function generateOne(request: GenerateRequest, signal: AbortSignal): Promise<Generation> {
     const excess = window.excess(request)
     if (excess) {
-      used.unsent++
-      throw fail(
-        'model.context',
-        `a prompt of some ${excess.tokens} tokens, with an answer of up to ${request.maxTokens}, does not fit a context of ${excess.context}, and was not sent`,
-        'a shorter answer (maxTokens), fewer steps in prompts (policy.historySteps), or a longer context (windowTokens)',
-      )
+      counter.add('unsent')
+      throw errors.tooLong(excess, request.maxTokens)
     }
     const budget = deadline(budgetMs, signal)
     const startedMs = performance.now()
@@ -187,49 +143,23 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
         // vLLM names fields in its refusal if a prompt leaves no room for the answer.
         if (failed.fault.kind !== 'context' && refusals.adapts(failed.error, failed.sent)) continue
         last = failed.fault
-        faults[last.kind] = (faults[last.kind] ?? 0) + 1
+        counter.addFault(last.kind)
         if (last.kind === 'context') window.refused(request, last.message)
-        if (!last.passing) throw terminal(failed)
-        if (last.kind === 'connection' && attempt > 0 && options.elsewhere?.())
-          throw fail('model.unreachable', `${last.kind}: ${last.message}`)
+        if (!last.passing) throw errors.terminal(failed, refusals.advice)
+        if (last.kind === 'connection' && attempt > 0 && options.elsewhere?.()) throw errors.unreachable(last)
         const waitMs = backoffMs(attempt, last.retryAfterMs)
-        if (performance.now() - startedMs + waitMs >= budgetMs) throw outOfTime(last, called)
-        used.retries++
+        if (performance.now() - startedMs + waitMs >= budgetMs) throw errors.outOfTime(last, called)
+        counter.add('retries')
         await pauseOrThrow(waitMs, budget.signal)
       }
     } catch (error) {
       if (error instanceof RlError) throw error
-      if (budget.expired()) throw outOfTime(last, called)
-      throw fail('model.aborted', 'the call was cancelled')
+      if (budget.expired()) throw errors.outOfTime(last, called)
+      throw errors.aborted()
     } finally {
       budget.clear()
     }
   }
-
-  function terminal({ fault: { kind, message }, error, sent }: Failed): RlError {
-    if (kind === 'context') return fail('model.context', message)
-    const hint =
-      kind === 'unauthorised'
-        ? `check the key in ${apiKeyEnv}`
-        : kind === 'not-found'
-          ? 'check the model name and baseUrl'
-          : (refusals.advice(error, sent) ?? 'the endpoint does not accept such a request')
-    return fail(kind === 'not-found' ? 'model.not-found' : 'model.endpoint', `${kind}: ${message}`, hint)
-  }
-
-  function outOfTime(last: Fault | null, called: boolean): RlError {
-    const waited = called ? 'the call was not answered' : 'it waited for other calls'
-    const why = last ? `the last fault was ${last.kind}: ${last.message}` : waited
-    return fail('model.deadline', `no answer within ${budgetMs / 1000} s; ${why}`)
-  }
-
-  function cost(): number | null {
-    const { promptPrice, completionPrice } = options
-    if (promptPrice === null && completionPrice === null) return null
-    return (used.promptTokens * (promptPrice ?? 0) + used.completionTokens * (completionPrice ?? 0)) / 1e6
-  }
-
-  const use = (): EndpointUse => ({ ...used, cost: cost(), faults: { ...faults } })
 
   return {
     describe: () => ({
@@ -253,15 +183,11 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
       }
     },
     async score() {
-      throw fail('model.unsupported', 'an endpoint returns no log-probs of given tokens')
+      throw errors.unsupported()
     },
     fits: (request) => window.fits(request, windowOfServer),
-    use,
-    counts() {
-      const { cost, faults, ...counts } = use()
-      const named = Object.entries(faults).map(([kind, count]) => [`fault ${kind}`, count])
-      return { ...counts, ...(cost === null ? {} : { cost }), ...Object.fromEntries(named) }
-    },
+    use: counter.use,
+    counts: counter.counts,
     async close() {},
   }
 }
@@ -270,13 +196,3 @@ const modelList = z.object({
   data: z.array(z.object({ id: z.string(), max_model_len: z.int().positive().nullish() })),
 })
 const LIST_MS = 5_000
-
-const FIRST_WAIT_MS = 250
-const LONGEST_WAIT_MS = 8_000
-
-/** Doubles with each attempt. The wait is a random half to full length, and never less than the server asks for. */
-function backoffMs(attempt: number, retryAfterMs: number | null): number {
-  const doubled = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt)
-  const jittered = doubled * (0.5 + Math.random() / 2)
-  return retryAfterMs === null ? jittered : retryAfterMs + jittered / 4
-}

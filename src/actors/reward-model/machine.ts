@@ -1,14 +1,15 @@
 /** The reward model's decider: which trajectories to judge, when a trajectory is judged, and when to train the judge. */
 import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
-import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
+import type { LoggedEvent } from '../../events/catalogue.ts'
 import { accuracyOf } from '../../learning/filters.ts'
 import { seedOf } from '../../random.ts'
-import { BOOK_ENTRIES, BOOK_EVENTS, bookkeeping, bookOf, learnableGroups } from '../decider/books.ts'
+import { BOOK_ENTRIES, BOOK_EVENTS, bookkeeping, learnableGroups } from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
 import { ask, askFor, decide, doneBy, emitEvent, fold, unchangedVersion, when } from '../decider/fold.ts'
 import { byText } from '../decider/names.ts'
 import { type Versioned, versioning, versionStates } from '../decider/versions.ts'
+import { batchChoice, type Ended, hasOutcome } from './batch-choice.ts'
 import {
   type Batch,
   type Batches,
@@ -19,7 +20,6 @@ import {
   enterStep,
   isLastInBatch,
   membersInOrder,
-  type NewBatch,
   othersOutstanding,
 } from './batches.ts'
 import { summary } from './verdicts.ts'
@@ -30,8 +30,6 @@ type Context = Versioned & {
   /** Batches of evaluations that are whole and wait for the version that is to judge them. */
   held: Batch[]
 }
-
-type Ended = EventData<'TrajectoryCompleted'> | EventData<'RolloutFailed'>
 
 const ENDS = ['TrajectoryCompleted', 'RolloutFailed'] as const
 
@@ -51,29 +49,10 @@ export function rewardModelDecider(config: Config): Decider {
   const { mode, accuracyRange } = config.rewardModel
   const [low, high] = accuracyRange
   const { deadlines, seed } = config.run
-  const byGroup = config.rewardModel.judging === 'group'
-
-  function nameOf({ iteration, slot, rollout }: Ended): string {
-    return byGroup ? `${iteration}/${slot}` : rollout
-  }
+  const { nameOf, batchFor } = batchChoice(config)
 
   function openBatchOf({ batches }: Context, ended: Ended): Batch {
     return batches.byName.get(nameOf(ended))!
-  }
-
-  /** The batch that a rollout belongs to; null for one that is not judged. */
-  function batchFor({ books }: Context, ended: Ended): NewBatch | null {
-    const { purpose, iteration } = ended
-    if (mode === 'off' || (!byGroup && !hasOutcome(ended))) return null
-    const name = nameOf(ended)
-    if (purpose === 'evaluation') {
-      if (!config.evaluation.judge) return null
-      return { name, rewardModelVersion: iteration, rollouts: byGroup ? config.evaluation.rollouts : 1 }
-    }
-    const book = bookOf(books, ended)
-    if (!book) return null
-    const { rewardModelVersion, rolloutsPerTask } = book
-    return { name, rewardModelVersion, rollouts: byGroup ? rolloutsPerTask : 1 }
   }
 
   /** A trajectory without steps has nothing to ask a judge about. */
@@ -121,13 +100,13 @@ export function rewardModelDecider(config: Config): Decider {
     types: { context: {} as Context, events: {} as LoggedEvent, emitted: {} as Output },
     guards: {
       isOff: () => mode === 'off',
-      isNotJudged: when(ENDS, (context: Context, ended) => batchFor(context, ended) === null),
+      isNotJudged: when(ENDS, (context: Context, ended) => batchFor(context.books, ended) === null),
       othersOutstanding: when(ENDS, (context: Context, ended) => {
-        const batch = batchFor(context, ended)
+        const batch = batchFor(context.books, ended)
         return batch !== null && othersOutstanding(context.batches, batch) > 0
       }),
       judgeIsNotThere: when(ENDS, (context: Context, ended) => {
-        const batch = batchFor(context, ended)
+        const batch = batchFor(context.books, ended)
         return batch !== null && batch.rewardModelVersion > context.version
       }),
       isLastVerdict: when('StepScored', ({ batches }: Context, scored) => isLastInBatch(batches, scored)),
@@ -143,7 +122,7 @@ export function rewardModelDecider(config: Config): Decider {
         emitEvent('RewardModelUpdated', unchangedVersion(0, `${NOT_TRAINED} off`)),
       ]),
       enterInBatch: fold(ENDS, (context: Context, ended) => {
-        const batch = batchFor(context, ended)
+        const batch = batchFor(context.books, ended)
         if (batch) enterInBatch(context.batches, batch, hasOutcome(ended) ? ended : null)
       }),
       holdBatch: fold(ENDS, (context: Context, ended) => {
@@ -257,8 +236,4 @@ export function rewardModelDecider(config: Config): Decider {
     version: 2,
     withConfig: rewardModelDecider,
   }
-}
-
-function hasOutcome(ended: Ended): ended is EventData<'TrajectoryCompleted'> {
-  return 'outcome' in ended && ended.outcome.kind === 'scored'
 }

@@ -1,4 +1,5 @@
 /** Keys of three sections that name a model and its endpoint. */
+
 import { z } from 'zod'
 import { readBy } from './readers.ts'
 import { positive } from './values.ts'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { count, expert, positive, rule, section } from './values.ts'
 
-/** Of every setting; what a setting has of its own is added by who knows them all (src/config.ts). */
+/** Keys of every setting. src/config.ts knows all settings and adds each setting's own keys. */
 const environmentShape = {
   name: z
     .string()

@@ -1,4 +1,7 @@
-/** Which models read a key. The schema marks each key that only some of them read; a config that sets it for another one is refused. */
+/**
+ * Models that read a key. The schema marks each key that only some models read. A config that sets it for another model
+ * is refused.
+ */
 import type { z } from 'zod'
 
 /** Kinds of readers: who they are in words, and what to do instead of setting a key that nobody reads. */

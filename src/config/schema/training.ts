@@ -1,4 +1,5 @@
 /** Common keys of both trained models: a cold start and updates. */
+
 import { z } from 'zod'
 import { readBy } from './readers.ts'
 import { count, positive, share } from './values.ts'

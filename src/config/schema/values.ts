@@ -1,4 +1,5 @@
 /** Building blocks of the schema's sections. */
+
 import { z } from 'zod'
 
 export const seconds = z.number().positive()

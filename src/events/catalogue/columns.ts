@@ -1,4 +1,4 @@
-/** Checks the columns of new events. Each function returns what is wrong, or null. */
+/** Rules for the columns of events that are written. Each function returns what is wrong, or null. */
 import { readFloat32, readInt32 } from '../columns.ts'
 
 const ELEMENT_BYTES: Readonly<Record<string, number>> = { I32: 4, F32: 4, U8: 1 }
@@ -118,7 +118,7 @@ function segmentWrong({ tokensI32, maskU8, logprobsF32, stepStartI32, ...allowed
   )
 }
 
-/** A sampled token must be among the allowed ones. */
+/** Checks that each sampled token is among the tokens that were allowed at its position. */
 function allowedWrong(
   { allowedOffsetsI32, allowedI32 }: Pick<Segment, 'allowedOffsetsI32' | 'allowedI32'>,
   tokensI32: Uint8Array,

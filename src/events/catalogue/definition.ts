@@ -6,22 +6,31 @@ import type { Author } from '../users.ts'
 export type EventDefinition<Schema extends z.ZodType = z.ZodType> = {
   /** Newest schema version. Older events are upcast when they are read. */
   readonly v: number
-  /** The event's authors. The head refuses it from other users. The process of a role may append everything that its further workers may. */
+  /**
+   * Authors of the event. The head refuses it from other users. A role's process may also write what its further
+   * workers may.
+   */
   readonly by: readonly Author[]
   /** The fact that this event states, in one or two sentences, for the docs. */
   readonly summary: string
-  /** Schema of every event of the newest version, from any author. */
+  /** Shape of every event of the newest version, whoever wrote it. */
   readonly schema: Schema
-  /** Further checks of a new event: lengths, places, tallies. Returns what is wrong, or null. Existing events of a log are not checked. */
+  /**
+   * Checks what the schema cannot when an event is written: lengths, places, tallies. Returns what is wrong, or null.
+   * Events that a log holds already are not checked.
+   */
   readonly wrong?: (data: z.output<Schema>) => string | null
   /**
-   * Natural name of the fact within a run, e.g. `PolicyUpdated/3`. The log has each name once, so an effect done twice counts once. Null
-   * if the same fact can happen often.
+   * The fact's natural name within a run, e.g. `PolicyUpdated/3`. The log holds each name once, so an effect done twice
+   * counts once. Null if the same fact can happen often.
    */
   readonly key: (data: z.output<Schema>) => string | null
-  /** False if the event depends on time or machine (a start, a stall). Such events are not in the event digest. */
+  /** False if the event depends on time or machine (a start, a stall). Such events are left out of the event digest. */
   readonly reproducible: boolean
-  /** Version in the event digest, if later versions only added optional keys. So equal runs keep their digest. */
+  /**
+   * Version under which the event digest counts the event. It is set if later versions only added keys that may be
+   * absent: equal runs keep their digest.
+   */
   readonly digestVersion?: number
 }
 
@@ -35,7 +44,10 @@ export const count = z.int().nonnegative()
 export const share = z.number().min(0).max(1)
 export const name = z.string().min(1).max(256)
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
-/** A type instead of `.readonly()`: that would freeze its input, even an invalid one, and no array of bytes can be frozen. */
+/**
+ * The type is readonly without `.readonly()`. That call freezes its input, even if the input is wrong, and arrays of
+ * bytes cannot be frozen.
+ */
 export const seed: z.ZodType<Seed> = z.tuple([z.int().min(0).max(0xffffffff), z.int().min(0).max(0xffffffff)])
 /** Little-endian binary column. The field's name ends with its element type (I32, F32, U8). */
 export const column: z.ZodType<Uint8Array> = z.instanceof(Uint8Array)
@@ -47,12 +59,12 @@ export const innerPath = z
   .regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/)
 /** Most characters of an endpoint's reasoning. */
 export const MOST_REASONING = 4_000
-/** Reasoning that an endpoint returned apart from its answer, as text. If it is longer, its end. */
+/** Reasoning that an endpoint returned apart from its answer, as text. A longer one is cut to its end. */
 export const reasoning = z.string().max(MOST_REASONING)
 /** Number of successes among n rollouts. */
 export const tally = z.strictObject({ successes: count, n: count })
 
-/** Returns what is wrong with a tally of at least `least` rollouts, or null. */
+/** Checks a tally of at least `least` rollouts. Returns what is wrong, or null. */
 export function tallyWrong(name: string, { successes, n }: z.infer<typeof tally>, least = 0): string | null {
   if (successes > n) return `${name}: ${successes} of ${n} rollouts succeeded`
   return n < least ? `${name}: ${n} rollouts are no measurement` : null

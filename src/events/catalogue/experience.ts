@@ -3,7 +3,7 @@ import { flagsWrong, lengthWrong, segmentsWrong } from './columns.ts'
 import { column, count, define, name, reasoning, seed, sha256, share, timing } from './definition.ts'
 import { purpose } from './iteration.ts'
 
-/** Cause of a rollout without an outcome. Only an agent's own failure may earn a reward. */
+/** The party to blame for a rollout without an outcome. Only an agent's own failure may earn a reward. */
 const failureCause = z.enum(['infra', 'env', 'agent', 'budget'])
 
 /** One packed token sequence with the steps `firstStep .. firstStep + stepStartI32.length`. T is its number of tokens. */
@@ -13,11 +13,13 @@ const segment = z.strictObject({
   tokensI32: column,
   /** Uint8 [T]: 1 if the token was sampled and may be trained. */
   maskU8: column,
-  /** Float32 [T]: sampling log-probs if the mask is 1. */
+  /** Float32 [T]: sampling log-probs of the tokens whose mask is 1. */
   logprobsF32: column,
   /** Int32 [steps]: index of each step's first generated token. */
   stepStartI32: column,
-  /** Tokens allowed at each position: offsets, Int32 [T + 1], and values, Int32. Absent if all were allowed. */
+  /**
+   * Tokens allowed at each position as offsets, Int32 [T + 1], and values, Int32. Absent if all tokens were allowed.
+   */
   allowedOffsetsI32: column.optional(),
   allowedI32: column.optional(),
 })
@@ -39,7 +41,7 @@ export const experienceEvents = {
       index: count,
       policyVersion: count,
       seed,
-      /** `abstained` if the environment cannot tell. It does not become a reward of 0. */
+      /** It is `abstained` if the environment cannot tell. An abstention never becomes a reward of 0. */
       outcome: z.discriminatedUnion('kind', [
         z.strictObject({ kind: z.literal('scored'), value: share, success: z.boolean() }),
         z.strictObject({ kind: z.literal('abstained'), reason: z.string() }),
@@ -52,14 +54,16 @@ export const experienceEvents = {
       actions: z.array(z.string()),
       /** Number of answers that no rule could read, by reason. */
       invalid: z.record(z.string(), count),
-      /** False if token ids or log-probs are unknown. Such a trajectory is judged, but has no exact policy gradient. */
+      /**
+       * False if token ids or log-probs are unknown. Such a trajectory is judged, but no exact policy gradient exists.
+       */
       trainable: z.boolean(),
       segments: z.array(segment),
-      /** SHA-256 of the policy's prompt file. Absent if it takes no prompt. */
+      /** Digest of the prompt file that the policy was asked with. Absent if it takes no prompt. */
       promptSha256: sha256.optional(),
       /**
-       * [steps] Reasoning that the endpoint returned apart, if no kept tokens hold it; '' for none. Absent if no step has any, and before
-       * version 2.
+       * [steps]: reasoning that the endpoint returned and that no kept tokens hold, '' for none. Absent if no step has
+       * any, and before version 2.
        */
       reasoning: z.array(reasoning).optional(),
       usage: z.strictObject({ promptTokens: count, cachedTokens: count, completionTokens: count }),

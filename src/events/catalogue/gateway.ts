@@ -9,9 +9,9 @@ export const gatewayEvents = {
     schema: z.strictObject({
       rollout: name,
       task: name,
-      /** The agent's own name. */
+      /** Name that the agent gives itself. */
       agent: z.string().max(256),
-      /** Time limit for reporting the outcome. */
+      /** Time in which the agent must tell the outcome. */
       deadlineSeconds: z.number().positive(),
     }),
     key: () => null,
@@ -24,13 +24,18 @@ export const gatewayEvents = {
       "An agent's calls of the model in one rollout, word for word. One call is one step of the trajectory.",
     schema: z.strictObject({
       rollout: name,
-      /** In the order of their answers. Each text is JSON. */
+      /** Calls in the order of their answers, as JSON texts. */
       calls: z.array(
         z.strictObject({
-          /** Number of first messages that equal those of the call before. The other messages are in `messages`. */
+          /**
+           * Number of messages of the previous call that this one begins with. The other messages are in `messages`.
+           */
           kept: count,
           messages: z.string(),
-          /** The offered tools if they have changed. Null if there are none or they are the same. */
+          /**
+           * The tools that were offered, if they differ from the previous call's. Null if there are none or they are
+           * the same.
+           */
           tools: z.string().nullable(),
           /** The answer: content, tool calls and all else that the model said. */
           answer: z.string(),
@@ -52,7 +57,7 @@ type Call = {
   readonly answer: string
 }
 
-/** A call begins with messages of the call before, at most all of them. */
+/** Checks that a call keeps no more messages than the previous call has. */
 function callsWrong(calls: readonly Call[]): string | null {
   let shown = 0
   for (const [at, { kept, messages, tools, answer }] of calls.entries()) {

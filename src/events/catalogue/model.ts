@@ -7,7 +7,10 @@ const update = z.strictObject({
   version: count,
   /** The first version, which is the cold start, has null here. */
   parentVersion: count.nullable(),
-  /** Digest of the weights, and their path in the folder of this event's run. Null if weights did not change or are elsewhere. */
+  /**
+   * Digest of the weights and their folder within the folder of this event's run. Null if weights did not change or
+   * live elsewhere.
+   */
   checkpoint: z.strictObject({ sha256, path: innerPath }).nullable(),
   /** Rollouts whose tokens were trained on, in the order of the batch. Unit tests have names such as `3/train-00012/test-4`. */
   trainedOn: z.array(name),
@@ -18,7 +21,7 @@ const update = z.strictObject({
   timing,
 })
 
-/** Result of publishing a version on one of its servers. */
+/** State of a version at one server. */
 const replica = z.strictObject({
   /** Base URL, without credentials. */
   url: z.string(),
@@ -95,29 +98,29 @@ export const modelEvents = {
     summary:
       'The batch of an update was made, for a trainer outside. The first PolicyUpdated (or RewardModelUpdated) of this version is the answer.',
     schema: z.strictObject({
-      /** Role of the batch. Absent for the policy. */
+      /** Role whose batch it is. Absent for the policy. */
       role: z.literal('reward-model').optional(),
       iteration: count,
       /** The version to be made. */
       version: count,
       parentVersion: count,
-      /** The parent's weights if they are in a run's folder: the run, and the path within its folder. */
+      /** The parent's weights if they lie in a run's folder: the run, and the path within it. */
       parent: z.strictObject({ run: z.string().regex(RUN_ID), sha256, path: innerPath }).nullable(),
       /** Layout of the file: docs/external-trainers.md. */
       format: z.literal('rl-batch/1'),
       /** The batch, from `blob.get` or the run's folder. */
       file: blob,
       samples: count,
-      /** Number of tokens of all samples, and below the number of trained ones. */
+      /** Number of tokens of all samples, and number of trained tokens. */
       tokens: count,
       trainedTokens: count,
-      /** To be repeated in the answer if the batch was trained on. */
+      /** The answer repeats these if the batch was trained on. */
       trainedOn: z.array(name),
       metrics,
       /** `training` of the role's section of the config, with the learning rate and the number of steps of this update. */
       options: z.record(z.string(), z.unknown()),
       seed,
-      /** Time that the run waits before it continues with its present version. */
+      /** Time after which the run goes on with the version that it has. */
       deadlineSeconds: z.number().positive(),
     }),
     wrong: ({ version, parentVersion, samples, tokens, trainedTokens }) =>

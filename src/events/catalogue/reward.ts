@@ -4,7 +4,7 @@ import { column, count, define, name, reasoning, sha256, share, timing } from '.
 import { purpose } from './iteration.ts'
 
 const judgement = z.strictObject({
-  /** The reward model's text before its verdict. */
+  /** Text that the reward model wrote before its verdict. */
   critique: z.string(),
   /** 1 for good, -1 for bad, 0 for unreadable. */
   score: z.union([z.literal(-1), z.literal(0), z.literal(1)]),
@@ -13,7 +13,10 @@ const judgement = z.strictObject({
   logprobsF32: column,
   /** Number of first tokens that are reasoning which the endpoint returned apart. Absent for none. */
   reasoningTokens: count.optional(),
-  /** Text of that reasoning, if the tokens are unknown and the critique is another text. Absent for none, and before version 3. */
+  /**
+   * Text of the reasoning if the tokens are unknown and the critique is another text. Absent for none, and before
+   * version 3.
+   */
   reasoning: reasoning.optional(),
 })
 
@@ -32,11 +35,11 @@ export const rewardEvents = {
       /** Index among the tests of the task: the place of its verdicts in each StepScored. */
       index: count,
       rewardModelVersion: count,
-      /** The reward model's text. */
+      /** Text that the reward model wrote. */
       text: z.string(),
       /** The test in the text. Null if none could be read. */
       test: z.strictObject({ input: z.string(), output: z.string() }).nullable(),
-      /** Whether the task does not show this input. Absent if unknown, and before version 3. */
+      /** True if the task does not show this input. Absent if unknown, and before version 3. */
       novel: z.boolean().optional(),
       /** Why no test could be read, else null. */
       invalid: z.string().nullable(),
@@ -45,11 +48,14 @@ export const rewardEvents = {
       logprobsF32: column,
       /** Number of first tokens that are reasoning which the endpoint returned apart. Absent for none. */
       reasoningTokens: count.optional(),
-      /** Text of that reasoning, if the tokens are unknown. Absent for none, and before version 4. */
+      /** Text of the reasoning if the tokens are unknown. Absent for none, and before version 4. */
       reasoning: reasoning.optional(),
-      /** Int32: token ids of its prompt, from the endpoint. Absent if unknown, or if the prompt follows from the task. */
+      /**
+       * Int32: tokens of the prompt for this test, as the endpoint told them. Absent if unknown or if the task
+       * determines the prompt.
+       */
       promptI32: column.optional(),
-      /** SHA-256 of the prompt file. Absent if there is none. */
+      /** Digest of the prompt file that was used. Absent if there is none. */
       promptSha256: sha256.optional(),
       timing,
     }),
@@ -73,15 +79,18 @@ export const rewardEvents = {
       rewardModelVersion: count,
       judgements: z.array(judgement),
       /**
-       * Int32: token ids of the prompt of all judgements, from the endpoint. Absent if unknown, or if the prompt follows from the
-       * trajectory.
+       * Int32: tokens of the prompt of all judgements, as the endpoint told them. Absent if unknown or if the
+       * trajectory determines the prompt.
        */
       promptI32: column.optional(),
-      /** Probability of a good verdict if the model reports it exactly, else null. */
+      /** Probability of a good verdict if the model tells it exactly, else null. */
       probability: share.nullable(),
-      /** True progress of the step by the environment's own definition, if it has one. For measuring, never for training. */
+      /**
+       * True progress of the step by the environment's own definition, if it can tell. It serves measuring, never
+       * training.
+       */
       progress: z.number().nullable(),
-      /** SHA-256 of the judge's prompt file. Absent if it takes no prompt. */
+      /** Digest of the prompt file that the judge was asked with. Absent if it takes no prompt. */
       promptSha256: sha256.optional(),
       timing,
     }),
@@ -110,7 +119,10 @@ export const rewardEvents = {
       steps: z.strictObject({ good: count, bad: count, undecided: count }),
       /** Mean verdict over all judgements of all steps, in [-1, 1]. */
       meanVerdict: z.number().min(-1).max(1),
-      /** The judge's complaints in order of the steps: one critique a bad step. If it is long, only its end. */
+      /**
+       * Faults that the judge found, in order of the steps: one critique for each bad step. Of a long critique it is
+       * the end.
+       */
       complaints: z.array(z.strictObject({ step: count, critique: z.string() })),
     }),
     wrong: ({ steps: { good, bad, undecided }, complaints }) => {

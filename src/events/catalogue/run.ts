@@ -19,7 +19,7 @@ export const runEvents = {
       configDigest: sha256,
       codeVersion: z.string(),
       seed: z.number(),
-      /** Run and position at which a fork left its parent. From there on the config above holds. */
+      /** Position at which a fork left its parent. The config holds from there on. */
       parent: z.strictObject({ run: name, position: count }).nullable(),
       /** Absent if all rules are those of the code version. */
       rules: z.array(userRule).optional(),
@@ -41,7 +41,7 @@ export const runEvents = {
     summary: 'The run goes on after a pause or a restart of the head.',
     schema: z.strictObject({
       reason: z.string(),
-      /** Code version of the restarted head. Absent if the same process continues. */
+      /** Code version of the head that was started again. Absent if the same process goes on. */
       codeVersion: z.string().optional(),
       rules: z.array(userRule).optional(),
     }),
@@ -62,7 +62,7 @@ export const runEvents = {
     summary: 'The run cannot go on.',
     schema: z.strictObject({
       reason: z.string(),
-      /** The iteration without any outcome, if the head gave up because of it. Absent for faults of the process. */
+      /** Iteration that had no outcome at all, so the head gave up. Absent for faults of the process. */
       iteration: count.optional(),
     }),
     key: (data) => (data.iteration === undefined ? null : `RunFailed/${data.iteration}`),
@@ -93,7 +93,7 @@ export const runEvents = {
       /** Natural key of the event that would have ended it. */
       done: z.string().min(1).max(512),
       attempts: count,
-      /** Error of the last attempt. */
+      /** Error of the last try. */
       error: z.string(),
       /** Whether the run continues without it. */
       goesOn: z.boolean(),
@@ -121,7 +121,7 @@ export const runEvents = {
       worker: name,
       host: z.string(),
       pid: count,
-      /** Identity of the process among those of all machines. Absent in older events. */
+      /** Identity of the process among those of all places. Absent in older events. */
       process: z.string().max(100).optional(),
       /** Version of Node in the process. `unknown` in events of version 1. */
       node: z.string(),

@@ -1,6 +1,7 @@
 /**
- * Counts what a connection owes: requests without an answer yet, and answers that the broker does not have yet. A client that asks and
- * does not read costs memory here. So each client has a limit. Beyond it the answer is `bus.busy`, and the client asks again later.
+ * Debts of a connection: requests without an answer yet, and answers that the broker does not have yet. An asker that
+ * does not read costs memory here. So each asker may hold a bounded part. A request beyond it gets `bus.busy`, and is
+ * asked again later.
  */
 import { RlError } from '../../errors.ts'
 import { isUser } from '../users.ts'
@@ -23,7 +24,7 @@ const ASKED = 32 * 1024 * 1024
 const UNSENT = 4 * 1024 * 1024
 /** After this many bytes of answers the broker is asked whether it has them. */
 const FLUSHED = 1024 * 1024
-/** Memory of a message beyond its bytes. */
+/** Bytes that a message takes beside its payload. */
 const MESSAGE = 512
 
 /** @param flush resolves when the broker has everything that was sent before, or when the connection is lost */

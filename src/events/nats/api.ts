@@ -6,11 +6,11 @@ export const createSubject = (stream: string) => `$JS.API.STREAM.CREATE.${stream
 /** Subject that returns a message of a stream by its number or its subject. The answer is JSON. */
 export const getSubject = (stream: string) => `$JS.API.STREAM.MSG.GET.${stream}`
 
-/** Subject that requests work. `>` stands for every consumer. */
+/** Subject that asks for work. `>` stands for every consumer. */
 export const nextSubject = (stream: string, consumer: string) =>
   `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`
 
-/** Subjects on which workers report the result of deliveries. */
+/** Subject that hears the result of each delivery of a stream. */
 export const ackSubjects = (stream: string) => `$JS.ACK.${stream}.>`
 
 /** Returns whether a subject belongs to JetStream. Nobody answers there if a server runs without it. */

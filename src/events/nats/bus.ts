@@ -13,13 +13,13 @@ import { toMessage } from './message.ts'
 import { natsQueues } from './queues.ts'
 import { takeWork } from './take-work.ts'
 
-/** Default limit of a server, in bytes. */
+/** Largest payload of a server with default settings, in bytes. */
 const MAX_PAYLOAD = 1_048_576
 
 export function busOver(connection: NatsConnection, url: string, user: User | null): Bus {
   const reconnected = new Set<() => void>()
   const faultListeners = new Set<(fault: Fault) => void>()
-  /** Functions that reject the requests in progress if the connection is lost. */
+  /** Requests that fail when the connection is lost, because their answers are lost with it. */
   const inFlight = new Set<() => void>()
   let connected = true
 

@@ -15,7 +15,7 @@ import { busOver } from './bus.ts'
 export type BusOptions = BusAddress & {
   /** Name in the server's monitoring. */
   readonly name?: string
-  /** Limit of the first connection in ms. Time in which this process itself was busy does not count. */
+  /** Time that the first connection may take. Time in which this process itself was busy does not count. */
   readonly timeoutMs?: number
 }
 
@@ -51,8 +51,8 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
 }
 
 /**
- * As `connectBus`, but tries again without end as long as nobody answers. It is for a head that restarts its broker itself, and for the
- * processes of that head, which end with it.
+ * Does as `connectBus`, but tries again without end as long as nobody answers. It serves the head of a broker that the
+ * head itself restarts. It also serves the processes of that head, which end with it.
  */
 export async function connectPatiently(options: BusOptions): Promise<Bus> {
   for (;;)
@@ -175,8 +175,9 @@ type Address = {
 }
 
 /**
- * The client checks a certificate for the name that it connects to. For a numeric address, which TLS cannot send as a name, it would
- * accept a certificate for `localhost`. With `host` Node compares the address.
+ * Names the host to compare with the certificate. The client checks the certificate against the name that it connects
+ * to. TLS cannot send a numeric address as a name, and the check would then use `localhost`. Node compares with `host`
+ * instead.
  */
 function tlsOptions({ server }: Address, ca: string | undefined): TlsOptions & { readonly host: string } {
   const host = new URL(server).hostname.replace(/^\[|\]$/g, '')

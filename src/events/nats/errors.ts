@@ -1,10 +1,10 @@
-/** Errors of the client as errors of this project. */
+/** Turns errors of the client into errors of this project. */
 import { errors } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
 import { type Bounds, pack, unpackMap } from '../msgpack.ts'
 import { isJetStream } from './api.ts'
 
-/** Hint for a server or an account without JetStream, which keeps the queues of a run. */
+/** Advice if a server or an account has no JetStream, which keeps the queues of a run. */
 export const JETSTREAM_HINT =
   'start nats-server with -js and give the account JetStream, or leave out --nats: the head starts a server of its own'
 
@@ -17,7 +17,7 @@ export function disconnected(url: string): RlError {
   })
 }
 
-/** The error of a server without JetStream: nobody answers on the subjects of its API. */
+/** Returns the error for a server without JetStream: nobody answers on the subjects of its API. */
 export function noJetStream(url: string, cause?: unknown): RlError {
   return new RlError(`the nats-server at ${url} has no JetStream, which keeps the queues of a run`, {
     code: 'bus.no-jetstream',

@@ -17,7 +17,7 @@ export const CONSUMER = 'workers'
 const DEDUPLICATION_MS = 3_600_000
 /** Elections of a cluster take some seconds. The client tries again with the same id. */
 const ANSWER_MS = 2_000
-/** Codes of the server for a missing message or stream. */
+/** Codes with which the server says that a message or a stream does not exist. */
 const GONE: ReadonlySet<number> = new Set([
   JetStreamApiCodes.NoMessageFound,
   JetStreamApiCodes.StreamNotFound,

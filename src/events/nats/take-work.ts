@@ -42,7 +42,7 @@ export function takeWork(
     const batch = free()
     if (ended || again !== undefined || batch <= 0 || pulls.size >= PULLS || connection.isClosed()) return
     const reply = `${inbox}.${pullNumber++}`
-    // The server ends a pull itself. If its message is lost, this timer does.
+    // The server ends a pull itself. This timer ends it if the server's word is lost.
     const timer = setTimeout(() => endPull(reply), pullMs + 1_000)
     pulls.set(reply, { left: batch, timer })
     connection.publish(next, encoder.encode(JSON.stringify({ batch, expires: nanos(pullMs) })), { reply })

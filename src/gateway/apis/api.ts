@@ -1,4 +1,6 @@
-/** APIs that agents use. Each request becomes one call of the model, and the answer is written in the request's API. */
+/**
+ * APIs that agents speak. Each one reads a request into one call of the model, and words the answer in its own shape.
+ */
 import { z } from 'zod'
 import { dropNulls } from '../../openai-api/bodies.ts'
 import { apiError } from '../../openai-api/errors.ts'
@@ -9,13 +11,13 @@ export type Asked = {
   readonly path: '/chat/completions' | '/completions'
   /** Body for the endpoint, without the model's name and the gateway's own fields. */
   readonly body: Readonly<Record<string, unknown>>
-  /** The model's name in the agent's request. Null if it names none. */
+  /** The model's name in the agent's call. Null if the agent names none. */
   readonly model: string | null
   readonly stream: boolean
   /** Messages and tools of a chat, as the trajectory keeps them. */
   readonly messages: readonly unknown[]
   readonly tools: unknown
-  /** Null if the endpoint's bytes are passed on unchanged. */
+  /** Null if the endpoint's own bytes are the answer. */
   readonly wording: Wording | null
 }
 
@@ -31,7 +33,7 @@ export type Wording = {
 export type Api = {
   /** Reads a body. Errors: ApiError 400 with the name of the field. */
   readonly read: (json: unknown) => Asked
-  /** Writes a refusal in the API's own form. Default: OpenAI's. */
+  /** A refusal in the API's own words. OpenAI's wording is used if it is absent. */
   readonly refusal?: (status: number, message: string) => object
 }
 
@@ -61,14 +63,14 @@ export function checked<Schema extends z.ZodType>(schema: Schema, json: unknown)
 
 type Issue = z.core.$ZodIssue
 
-/** Returns the issues of every form that a value could have. */
+/** Returns the issues of each form that a value could have. */
 function everyOne(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const inner = issue.errors.flatMap((form) => form.flatMap(everyOne))
   return inner.map((one) => ({ ...one, path: [...issue.path, ...one.path] }))
 }
 
-/** If a value fits no form, returns the issue of the form that fitted furthest. */
+/** Returns the issue of the form that matched furthest, if no form of a value fits. */
 function innermost(issue: Issue): Issue {
   if (issue.code !== 'invalid_union') return issue
   const inner = issue.errors.flatMap(([first]) => (first ? [innermost(first)] : []))

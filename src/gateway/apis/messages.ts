@@ -126,7 +126,7 @@ export const messages: Api = {
   refusal: (status, message) => ({ type: 'error', error: { type: KINDS[status] ?? 'api_error', message } }),
 }
 
-/** `top_k` for all tokens. Some servers refuse 0, and an absent field means the model's own default. */
+/** Servers read -1 as no limit. Some servers refuse 0. Without a value the model's own default holds. */
 const ALL_TOKENS = -1
 
 const CHOICES = {
@@ -183,7 +183,7 @@ function textOf(content: string | readonly { readonly text: string }[]): string 
   return typeof content === 'string' ? content : content.map(({ text }) => text).join('\n')
 }
 
-/** Returns one text if there is nothing but text: every template reads that. */
+/** Returns one text if all parts are text: every template reads that. */
 function partsOf(content: z.output<typeof texts>): string | object[] {
   if (typeof content === 'string') return content
   if (content.every((part) => part.type === 'text')) return content.map(({ text }) => text).join('\n')

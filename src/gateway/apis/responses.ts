@@ -200,7 +200,7 @@ function outputOf({ content: text, refusal, toolCalls, generation: { reasoning }
   ]
 }
 
-/** Reasons that cut an answer before its own end. */
+/** Reasons for which an answer ends early. */
 const CUT: Readonly<Record<string, string>> = {
   length: 'max_output_tokens',
   content_filter: 'content_filter',

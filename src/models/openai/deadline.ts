@@ -35,3 +35,13 @@ export async function pauseOrThrow(ms: number, signal: AbortSignal): Promise<voi
   await pause(ms, signal)
   signal.throwIfAborted()
 }
+
+const FIRST_WAIT_MS = 250
+const LONGEST_WAIT_MS = 8_000
+
+/** Doubles with each attempt, at half to full length by chance, and never less than the server asks for. */
+export function backoffMs(attempt: number, retryAfterMs: number | null): number {
+  const doubled = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt)
+  const jittered = doubled * (0.5 + Math.random() / 2)
+  return retryAfterMs === null ? jittered : retryAfterMs + jittered / 4
+}
