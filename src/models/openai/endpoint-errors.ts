@@ -6,7 +6,7 @@ import type { Fault } from './faults.ts'
 import type { Refusals } from './refusals.ts'
 import type { Wire } from './wire.ts'
 
-/** A call that gave no answer, and the body that it sent. */
+/** A call without an answer, and the body that it sent. */
 export type Failed = {
   readonly fault: Fault
   readonly error: unknown
