@@ -21,7 +21,7 @@ import {
 } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { delimiter, dirname, join, normalize, relative } from 'node:path'
-import { BROWSERS } from '../packages/environment-web/src/browser/find.ts'
+import { BROWSERS } from '../packages/environment-web/src/browser/browsers.ts'
 import { libraryFolders } from '../src/platform/blas.ts'
 import { isProgram, programFolders } from '../src/platform/programs.ts'
 

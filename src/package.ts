@@ -74,7 +74,10 @@ export function findFile(name: string): string {
   return !existsSync(name) && existsSync(own) ? own : name
 }
 
-/** From Node 22 on each heap gives 96 MB to new objects, and a run is a dozen heaps: 48, as before, are as fast. */
+/**
+ * Limits each heap's room for new objects to 48 MB. From Node 22 on it would be 96 MB, and a run is a dozen heaps. With
+ * 48 MB, as in earlier versions, heaps are as fast.
+ */
 const YOUNG = '--max-semi-space-size=16'
 
 /**
@@ -85,7 +88,7 @@ export function nodeWords(source: URL): readonly string[] {
   return [YOUNG, fileURLToPath(moduleUrl(source))]
 }
 
-/** A worker thread that runs a module of this package, named as for `nodeWords`. */
+/** Starts a worker thread that runs a module of this package, named as for `nodeWords`. */
 export function startThread(source: URL, workerData: unknown): Worker {
   return new Worker(moduleUrl(source), { workerData, execArgv: [] })
 }
@@ -100,8 +103,8 @@ export function addCode(mainModules: () => readonly string[]): void {
 }
 
 /**
- * SHA-256 (hex) over all modules of this package and of those that bring settings, and over the package.json of this one. It is equal
- * for the same code, in a checkout with changes too.
+ * Returns the SHA-256 (hex) of this package's code: its modules, those that bring settings, and its package.json. It is
+ * equal for the same code, even in a checkout with changes.
  */
 export function codeDigest(): string {
   if (code !== undefined) return code

@@ -24,7 +24,7 @@ export type Registry<T extends Named> = {
    * @throws RlError `module.invalid` with file and field, or an error of `loadUserModule`
    */
   readonly load: (module: string | null) => Promise<number>
-  /** Our own parts first, then those of a loaded module. */
+  /** Lists our own parts first, then those of a loaded module. */
   readonly all: (module: string | null) => readonly T[]
   readonly find: (name: string, module: string | null) => T | undefined
   /** Returns the entry for the log, or null if the part is our own. */

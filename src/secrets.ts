@@ -31,8 +31,8 @@ export function withoutCredentials(text: string, instead = '***'): string {
 const TELLING = 8
 
 /**
- * A text with stars in place of secrets, as they are and as part of an address. One of fewer than 8 characters is starred as a word
- * of its own alone: a token `tok` leaves `tokenizer.json` whole.
+ * Returns the text with stars in place of secrets, as they are and as part of an address. A secret of fewer than 8
+ * characters is starred only as a word of its own: a token `tok` leaves `tokenizer.json` whole.
  */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   const spellings = new Set(secrets.flatMap((secret) => [secret, inAddress(secret)]))

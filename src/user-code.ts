@@ -68,8 +68,8 @@ export function isSettingFault(error: unknown): error is UserCodeError {
 let hear: (fault: UserCodeError) => void = () => {}
 
 /**
- * Sets the listener of this process for faults of users' code. It hears each fault once, also one that costs
- * only a rollout.
+ * Sets the listener of this process for faults of users' code. It hears each fault once, even if the fault costs only a
+ * rollout.
  */
 export function onUserFault(listener: (fault: UserCodeError) => void): void {
   hear = listener

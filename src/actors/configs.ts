@@ -1,4 +1,4 @@
-/** What a process asks the log before anything else: the config of its run. */
+/** Asks the log for the config of its run, before the process does anything else. */
 import { type Clock, pause, systemClock } from '../clock.ts'
 import { type Config, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
@@ -7,8 +7,8 @@ import { readEvents } from './rollout/log-queries.ts'
 import { HEAD_GONE_MS, headGone } from './runtime/head-gone.ts'
 
 /**
- * The config that the log begins with, and the one that holds now: in a fork they differ. Errors: `run.not-started`, and
- * `actor.head-gone` where no head answers within a minute.
+ * Returns the config that the log begins with, and the one that holds now. They differ in a fork. Errors:
+ * `run.not-started`, and `actor.head-gone` if no head answers within a minute.
  */
 export async function configsOf(
   log: LogClient,

@@ -20,7 +20,7 @@ export function deciderOf(role: Role, config: Config): Decider {
   return DECIDERS[role](config)
 }
 
-/** All who decide anything in a run. */
+/** Returns all deciders of a run. */
 export function decidersOf(config: Config): readonly Decider[] {
   return Object.values(DECIDERS).map((make) => make(config))
 }

@@ -1,6 +1,6 @@
 /**
- * What the policy reads first, made by the code that rollouts are played with: its prompts, its tokenizer, and how both are packed.
- * `--dry-run` shows it, and a start is refused where none of it fits the model.
+ * Builds the first text that the policy reads, with the code that plays rollouts: its prompts, its tokenizer, and the
+ * packing of both. `--dry-run` shows it. A start is refused if none of it fits the model.
  */
 import { policyWorkerOf } from '../config/roles.ts'
 import type { Config } from '../config.ts'
@@ -22,9 +22,9 @@ import type { ActRequest } from './rollout/act.ts'
 /** A task, and what the policy is asked at its start. */
 export type FirstTurn = {
   readonly task: Task
-  /** As the model reads it. */
+  /** Text as the model reads it. */
   readonly text: string
-  /** Tokens of it; null where an endpoint counts them. */
+  /** Number of tokens of the text. Null if an endpoint counts them. */
   readonly tokens: number | null
   /** Whether an action fits behind it. */
   readonly fits: boolean
@@ -34,7 +34,7 @@ export type FirstTurn = {
 type NoTurn = { readonly task: Task; readonly fault: RlError }
 
 export type FirstTurns = {
-  /** How the policy is asked, in a line. */
+  /** One line on how the policy is asked. */
   readonly how: string
   readonly turns: readonly (FirstTurn | NoTurn)[]
 }
@@ -64,11 +64,12 @@ export async function firstTurns(
   }
 }
 
-/** @throws RlError `config.invalid` where a local model's context holds none of the first turns */
+/** @throws RlError `config.invalid` if a local model's context holds none of the first turns */
 export async function checkFirstTurns(config: Config): Promise<void> {
   const setting = await loadSetting(config.environment)
   const isLocal = !setting.simulated && policyWorkerOf(config, setting) === 'local'
-  // What an endpoint holds is not known here; what shows a screen takes long to start; a hub's files may not be here yet.
+  // The size of an endpoint's context is not known here. A setting with screens takes long to start. A hub's files may
+  // not be here yet.
   if (!isLocal || config.environment.player !== 'own' || setting.pictures || isHubName(config.policy.model))
     return
   const opened = await openSetting(config)
@@ -173,7 +174,7 @@ async function readerOf(
   }
 }
 
-/** What of a model reads: its tokenizer and its context, without any weights. */
+/** Returns the reading part of a model: its tokenizer and its context, without any weights. */
 async function readingModel(
   config: Config,
   opened: OpenSetting,

@@ -1,9 +1,9 @@
-/** What becomes of shared work that failed for good: a rollout is not judged, a rewrite is refused, and the run goes on. */
+/** Settles shared work that failed for good: a rollout is not judged, a rewrite is refused, and the run goes on. */
 import type { Config } from '../config.ts'
 import type { NewEvent } from '../events/catalogue.ts'
 import type { Job, JudgeRollouts, RewriteTask } from './decider/jobs.ts'
 
-/** Null for work that the run cannot go on without. */
+/** Returns null for work that the run cannot go on without. */
 export function lastAttempt(config: Config) {
   return function settleWithout(job: Job, attempts: number, lastError: string): readonly NewEvent[] | null {
     const reason = `given up after ${attempts} tries: ${lastError}`.slice(0, 2_000)

@@ -1,6 +1,6 @@
 import type { Role } from '../events/envelope.ts'
 
-/** What a role is started with, as the command line says it. */
+/** Options of a role's start, as the command line gives them. */
 export type StartOptions = {
   readonly role: Role
   /** YAML file of the run's configuration. */
@@ -10,7 +10,7 @@ export type StartOptions = {
   /** `key=value` words that change it. */
   readonly set: readonly string[]
   readonly run: string | null
-  /** For which a head starts processes. */
+  /** Roles for which a head starts processes. */
   readonly roles: readonly Role[]
   /** URL of a server, or null for one of the head's own. */
   readonly nats: string | null

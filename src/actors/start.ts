@@ -100,8 +100,8 @@ function framesBeside(log: LogClient): Pick<KeyFramesOptions, 'folder' | 'hashAt
 }
 
 /**
- * What the command line and the environment say; on the head's own machine the run's folder knows the rest. Each user has its own
- * credentials on a broker that the head started.
+ * Returns the address that the command line and the environment name. On the head's own machine the run's folder knows
+ * the rest. Each user has its own credentials on a broker that the head started.
  */
 export function addressOf(run: string, nats: string | null, user: User): BusAddress {
   const folder = runFolder(run)
@@ -132,7 +132,7 @@ function parentGone(): Promise<void> {
     // Ctrl-C in a terminal reaches all its processes: the head then stops this one in good order.
     process.on('SIGINT', () => {})
     process.stdin.on('end', () => process.exit(0)).resume()
-    // The pipe alone keeps no process: one that failed would hang, and no other would be started.
+    // The pipe alone keeps no process alive. Else a failed process would hang, and no other would be started.
     if (process.stdin instanceof Socket) process.stdin.unref()
   })
 }
@@ -160,7 +160,7 @@ async function openWorker(role: Role, config: Config, log: LogClient): Promise<O
   }
 }
 
-/** The run's executors, for the roles that run actions, where the setting has any. */
+/** Opens the run's executors, for the roles that run actions, if the setting has any. */
 async function executorsFor(role: Role, config: Config, log: LogClient): Promise<OpenElsewhere | undefined> {
   const { rolloutSeconds, scoringSeconds } = config.run.deadlines
   const seconds = role === 'environment' ? rolloutSeconds : role === 'reward-model' ? scoringSeconds : null

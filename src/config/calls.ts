@@ -1,4 +1,4 @@
-/** Checks of what a config says of calls to endpoints: addresses, and further fields of requests. */
+/** Checks a config's settings for calls to endpoints: addresses, and additional fields of requests. */
 import type { Refuse } from '../environments/setting.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'
 import { presentPath } from './renamed.ts'
@@ -18,7 +18,7 @@ function calledSections(config: Config) {
   )
 }
 
-/** Fields of a request without which an answer is not read as one, or not as the one that was asked for. */
+/** Fields of a request that decide how an answer is read, or which answer was asked for. */
 const OF_CALLS: ReadonlySet<string> = new Set([
   ...['messages', 'prompt', 'input', 'stream', 'stream_options', 'n', 'best_of', 'echo'],
   ...['tools', 'return_token_ids', 'logprobs', 'seed_words'],
@@ -45,7 +45,10 @@ function checkExtraBody(config: Config, refuse: Refuse): void {
   }
 }
 
-/** Fields of a request by which servers restrict what is sampled: log-probs are then over another set than those of a trainer. */
+/**
+ * Fields of a request by which servers restrict sampling. Log-probs are then over another set of tokens than a
+ * trainer's.
+ */
 const RESTRICTING =
   /^(guided_(choice|json|regex|grammar)|structured_outputs|response_format|choice_token_ids|regex|json_schema|ebnf|grammar)$/
 

@@ -44,7 +44,7 @@ export function checkConfig(config: Config, setting: Setting | undefined, refuse
   setting?.check?.(config, refuse, sectionOf(setting, config))
 }
 
-/** Whether a section's model is one of this process, whose weights can be changed. */
+/** Returns true if a section's model runs in this process, so that its weights can be changed. */
 export function trains(
   { provider }: { readonly provider: string },
   { models }: Pick<Config, 'models'>,
@@ -192,7 +192,7 @@ function checkPublishing(config: Config, name: 'policy' | 'rewardModel', refuse:
     refuse(`${name}.publish.replicas`, 'there is no server to publish to', `name them, or ${name}.baseUrl`)
 }
 
-/** A part that the setting lacks is told before anything starts. */
+/** Refuses a part that the setting lacks, before anything starts. */
 function checkParts(setting: Setting, { environment, rewardModel, learning }: Config, refuse: Refuse): void {
   const lacks = (part: string) => `the setting '${setting.name}' has no ${part}`
   if (!setting.acting && environment.player === 'own')

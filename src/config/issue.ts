@@ -18,7 +18,7 @@ export function issueError(issue: z.core.$ZodIssue, origin: OriginOf, setting: S
   })
 }
 
-/** An unknown key: the nearest among its siblings, else the same last name anywhere. */
+/** Returns the error for an unknown key. It names the nearest sibling, else a key with the same last name anywhere. */
 function unknownKey(origin: string, name: string, keys: readonly ConfigKey[]): RlError {
   const parent = name.slice(0, name.lastIndexOf('.') + 1)
   const last = name.slice(parent.length)

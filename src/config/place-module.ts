@@ -2,7 +2,10 @@ import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { sectionIn } from './with-setting.ts'
 
-/** A module that is named by a relative path lies beside the config file, else in the working folder; its processes may start elsewhere. */
+/**
+ * Resolves a module that is named by a relative path: beside the config file, else in the working folder. The run's
+ * processes may start elsewhere.
+ */
 export function placeModule(values: Record<string, unknown>, file: string | undefined): void {
   const section = sectionIn(values)
   if (typeof section?.module !== 'string' || !section.module.startsWith('.')) return

@@ -161,7 +161,7 @@ function assign(
     throw new RlError(`${origin}: '${path.join('.')}' is not a key`, { code: 'config.usage' })
   try {
     const value: unknown = parse(text)
-    JSON.stringify(value) // Nothing that holds itself.
+    JSON.stringify(value) // Throws if a value holds itself.
     target[last] = value
   } catch (cause) {
     throw new RlError(`${origin}: '${text}' is not a YAML value`, { code: 'config.yaml', cause })

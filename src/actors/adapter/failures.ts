@@ -1,4 +1,7 @@
-/** What failed rollouts have in common, said by a language model: one summary a rollout (RLAnything, section 2.4). */
+/**
+ * A language model's summaries of failed rollouts, one a rollout (RLAnything, section 2.4). They show what the failures
+ * have in common.
+ */
 import type { EventData } from '../../events/catalogue.ts'
 import { lastBox } from '../../learning/parse-score.ts'
 import type { GenerateRequest } from '../../models/port.ts'
@@ -12,8 +15,9 @@ type Scored = EventData<'StepScored'>
 const SUMMARY_LENGTH = 600
 
 /**
- * The question about one failed rollout. A step is risky where every judgement of it is bad.
- * @param shown at most so many of the latest steps
+ * Returns the question about one failed rollout. A step is risky if every judgement of it is bad.
+ *
+ * @param shown highest number of latest steps to show
  */
 export function failureRequest(
   { rollout, observations, actions, steps, index }: Trajectory,
@@ -53,7 +57,7 @@ export function failureRequest(
   }
 }
 
-/** The summary in an answer's last box; null where there is none. */
+/** Returns the summary in an answer's last box, or null if there is none. */
 export function readSummary(answer: string): string | null {
   const text = lastBox(answer)?.replace(/\s+/g, ' ').trim()
   return text ? text.slice(0, SUMMARY_LENGTH) : null

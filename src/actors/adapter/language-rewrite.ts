@@ -23,7 +23,7 @@ import { testRates } from '../writing/test-rates.ts'
 import { failureRequest, readSummary } from './failures.ts'
 import { accuracyOf, proposed, rejected } from './rewrite.ts'
 
-/** What the environment says of an answer that names no pair. */
+/** The environment's complaint about an answer that names no pair. */
 const NO_PAIR = 'the answer has no two words in a box'
 
 export type LanguageRewriter = {
@@ -31,7 +31,7 @@ export type LanguageRewriter = {
   readonly counters: () => Readonly<Record<string, number>>
 }
 
-/** Errors: `setting.lacks` where the setting has no way to take a language model's answer. */
+/** Opens the rewriter. Errors: `setting.lacks` if the setting cannot take a language model's answer. */
 export async function openLanguageRewriter(
   config: Config,
   { setting, environment }: OpenSetting,
@@ -59,7 +59,7 @@ export async function openLanguageRewriter(
   const tasks = openTaskBook(log)
   const counts = createCounts()
 
-  /** What the tests of programs say, and what the slot held first. */
+  /** Returns the results of the programs' tests, and the first task of the slot. */
   async function evidenceOf(parent: Task, { iteration, slot, taken }: RewriteTask): Promise<Evidence> {
     const types = ['ProgramTested', 'UnitTestWritten', 'StepScored'] as const
     const tested = testRates(await readIteration(log, iteration, types), { iteration, slot })
@@ -67,7 +67,7 @@ export async function openLanguageRewriter(
     return { tested, root: await tasks.find(first) }
   }
 
-  /** One line a failed rollout; the judge's own complaints where nothing can be read. */
+  /** Returns one line for each failed rollout. If no summary can be read, it returns the judge's own complaints. */
   async function failuresOf(
     parent: Task,
     job: RewriteTask,
@@ -132,7 +132,7 @@ export async function openLanguageRewriter(
       judgedByTests ? await evidenceOf(parent, job) : null,
     )
     const failures = critique === '' ? [] : critique.split('\n')
-    // The commonest failures stand first, so the rarest are left out where not all fit.
+    // The commonest failures stand first. So the rarest are left out if not all fit.
     const requestsOf = (shown: number) => {
       const messages = prompts.rewrite.render({
         ...brief,

@@ -23,13 +23,13 @@ export type Group = {
   readonly slot: string
   readonly task: string
   readonly purpose: 'train' | 'candidate'
-  /** In order of arrival. */
+  /** Rollouts with an outcome, in order of arrival. */
   readonly scored: ScoredRollout[]
   successes: number
   /** Rollouts that came to an end, with an outcome or without. */
   ended: number
   judged: number
-  /** Of a candidate; null until decided, and for training tasks. */
+  /** Decision on a candidate. Null until decided, and for training tasks. */
   accepted: boolean | null
 }
 
@@ -37,7 +37,7 @@ export type IterationBook = {
   readonly iteration: number
   readonly policyVersion: number
   readonly rewardModelVersion: number
-  /** By slot; empty until planned. */
+  /** Groups by slot. Empty until planned. */
   readonly groups: Map<string, Group>
   planned: boolean
   /** Rollouts that the plan asks for. */
@@ -94,7 +94,7 @@ export function enterPlan(book: IterationBook, plan: EventData<'IterationPlanned
 
 type Ended = EventData<'TrajectoryCompleted'> | EventData<'RolloutFailed'>
 
-/** Enters a rollout that ended: one that failed, or whose outcome is abstained, leaves its group. */
+/** Enters a rollout that ended. A rollout that failed, or whose outcome is abstained, leaves its group. */
 export function enterRollout(book: IterationBook, rollout: Ended): void {
   const group = book.groups.get(rollout.slot)
   if (!group) return
@@ -131,23 +131,26 @@ export function bookOf(
   return purpose === 'evaluation' ? undefined : books.get(iteration)
 }
 
-/** All rollouts of a group are over. */
+/** Returns true if all rollouts of a group are over. */
 export function groupOver(book: IterationBook, group: Group): boolean {
   return group.ended === book.rolloutsPerTask
 }
 
-/** All is known of a group of tasks for training: its rollouts are over and, where there is a judge, judged. */
+/**
+ * Returns true if all is known of a group of tasks for training. Its rollouts are over and, if there is a judge,
+ * judged.
+ */
 export function groupKnown(book: IterationBook, group: Group, judging: boolean): boolean {
   if (group.purpose !== 'train' || !groupOver(book, group)) return false
   return !judging || group.judged === group.scored.length
 }
 
-/** All rollouts of the iteration are over. */
+/** Returns true if all rollouts of the iteration are over. */
 export function rolloutsOver(book: IterationBook): boolean {
   return book.planned && book.ended === book.expected
 }
 
-/** Nothing that training needs is missing: outcomes, decisions and, where there is a judge, verdicts. */
+/** Returns true if nothing that training needs is missing: outcomes, decisions and, if there is a judge, verdicts. */
 export function readyToLearn(book: IterationBook, judging: boolean): boolean {
   return rolloutsOver(book) && book.undecided === 0 && (!judging || book.judged === book.scored)
 }
@@ -182,8 +185,9 @@ export function inOrder(scored: readonly ScoredRollout[]): ScoredRollout[] {
 }
 
 /**
- * What the adapter is to make of a group whose rollouts are over; null for nothing. In the last iteration nothing: no
- * candidate could be measured. The head counts by the same rule, and at the same event, what it has to wait for.
+ * Returns what the adapter is to make of a group whose rollouts are over, or null for nothing. In the last iteration it
+ * is nothing: no candidate could be measured. The head counts what it has to wait for by the same rule, at the same
+ * event.
  */
 export function needOf(book: IterationBook, group: Group, config: Config): Direction | null {
   const { adaptation, environment, run } = config

@@ -1,7 +1,7 @@
 /** A decider's machine as a chart: its states and the transitions that leave them. For docs and for naming a decision. */
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate'
 
-/** All states of a machine, each before those in it. */
+/** Returns all states of a machine, each before its inner states. */
 export function statesOf({ root }: AnyStateMachine): AnyStateNode[] {
   return below(root)
 }
@@ -13,7 +13,7 @@ function below(node: AnyStateNode): AnyStateNode[] {
   ])
 }
 
-/** The transitions of one state, those of events first. */
+/** Returns the transitions of one state. Transitions by events come first. */
 export function transitionsOf(node: AnyStateNode): AnyTransitionDefinition[] {
   return [...[...node.transitions.values()].flat(), ...(node.always ?? [])]
 }

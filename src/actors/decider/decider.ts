@@ -1,9 +1,9 @@
 /**
- * A decider is the pure half of a role: an XState machine whose only inputs are events in log order and whose only
- * outputs are new events and requests for work. No clock, no randomness, no I/O: the same log gives the same outputs.
+ * A decider is the pure half of a role: an XState machine without clock, randomness or I/O. Its only inputs are events
+ * in log order. Its only outputs are new events and requests for work. So the same log gives the same outputs.
  *
- * Its actions change the machine's context in place, unlike those of most XState machines: a context belongs to one running
- * decider, and a replay feeds it millions of events. So a snapshot is worth only what it shows before the next event, unless
+ * Its actions change the machine's context in place, unlike those of most XState machines. A context belongs to one
+ * running decider, and a replay feeds it millions of events. So a snapshot is only valid until the next event, unless
  * it is encoded (runtime/key-frame.ts).
  */
 import { type AnyStateMachine, createActor, type InspectionEvent } from 'xstate'
@@ -22,12 +22,12 @@ export type Decider = {
   readonly machine: AnyStateMachine
   readonly interests: ReadonlySet<EventType>
   /**
-   * The short way round the machine for the type of event that comes a hundred times as often as all others: where the
-   * machine would only fold it into the context, with no other state and no output, this does the same and says true. The
-   * transition that it stands for is in the machine too, and a test holds both to the same result.
+   * Fast path for the most frequent event type, which comes a hundred times as often as all others. If the machine
+   * would only update its context, without a new state or output, this does the same and returns true. The machine has
+   * the transition too, and a test holds both to the same result.
    */
   readonly absorb?: (context: unknown, event: LoggedEvent) => boolean
-  /** By type: the action that decides such an event, or asks for the work whose result it is. */
+  /** Action that decides an event, or asks for the work whose result it is, by type. */
   readonly decides: Decides
   /** Raised when the machine's context or rules change: snapshots of another version are discarded. */
   readonly version: number
@@ -35,21 +35,23 @@ export type Decider = {
   readonly withConfig?: (config: Config) => Decider
 }
 
-/** Null where an event of the type was no decision, e.g. a RunFailed that a person sent. */
+/** Returns null if an event of the type was no decision, e.g. a RunFailed that a person sent. */
 type Decides = { readonly [T in EventType]?: (data: EventData<T>) => string | null }
 
-/** The action of a decider that led to an event; null where it had no say. */
+/** Returns the action of a decider that led to an event, or null if the decider had no say. */
 export function decidingAction<T extends EventType>({ decides }: Decider, event: NewEvent<T>): string | null {
   const actionOf = decides[event.type as T] as ((data: EventData<T>) => string | null) | undefined
   return actionOf?.(event.data as EventData<T>) ?? null
 }
 
-/** All that a decider is between two events. What it refers to changes with the next event, so it is copied or encoded at once. */
+/**
+ * State of a decider between two events. Its contents change with the next event, so it is copied or encoded at once.
+ */
 export type DeciderState = {
   /** State of the machine, as XState gives it. */
   readonly value: unknown
   readonly context: unknown
-  /** Of the RunStarted of the youngest fork that the decider has seen; null before one. */
+  /** Config in the RunStarted of the youngest fork that the decider has seen. Null before one. */
   readonly config: unknown
 }
 
@@ -57,7 +59,7 @@ export type RunningDecider = {
   readonly decider: Decider
   /** Feeds one event and returns what the machine asks for because of it. */
   readonly handle: (event: LoggedEvent) => readonly Output[]
-  /** What a person would call the present state, e.g. `collecting`. */
+  /** Returns a person's name for the present state, e.g. `collecting`. */
   readonly state: () => string
   readonly context: () => unknown
   /** `resumeDecider` goes on from here as if all events so far had been fed to it. */
@@ -67,14 +69,14 @@ export type RunningDecider = {
 }
 
 /**
- * Starts a decider at the beginning of a log. A RunStarted in the middle is where a fork left its parent: state and context
- * stay, and from there on the config of the fork decides.
+ * Starts a decider at the beginning of a log. A RunStarted in the middle marks a fork. State and context stay, and from
+ * there on the config of the fork decides.
  */
 export function startDecider(decider: Decider): RunningDecider {
   return startAt(decider, null)
 }
 
-/** Starts a decider where a snapshot of it was taken. The snapshot is the decider's from then on. */
+/** Starts a decider from a snapshot. The snapshot is the decider's from then on. */
 export function resumeDecider(decider: Decider, from: DeciderState): RunningDecider {
   return startAt(decider, from)
 }

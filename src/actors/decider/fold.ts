@@ -1,6 +1,6 @@
 /**
- * How a decider writes down its rules. `fold` enters an event in the context, `ask` and `decide` ask for events and work,
- * `when` is a guard that looks at the event.
+ * Building blocks of a decider's rules. `fold` enters an event in the context. `ask` and `decide` ask for events and
+ * work. `when` is a guard that looks at the event.
  */
 import { enqueueActions, type MachineContext } from 'xstate'
 import {
@@ -84,7 +84,7 @@ export function doneBy<Type extends EventType>(type: Type, data: Partial<EventDa
   return key
 }
 
-/** A model's next version where there was nothing to learn: the weights are those of the one before. */
+/** Returns a model's next version if there was nothing to learn. Its weights are those of the previous version. */
 export function unchangedVersion(version: number, stopped: string | null): EventData<'PolicyUpdated'> {
   return {
     iteration: version,

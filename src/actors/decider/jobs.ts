@@ -1,4 +1,4 @@
-/** What the deciders ask their workers for. An input names things; the worker reads them from the log. */
+/** Jobs that the deciders give to their workers. An input names things; the worker reads them from the log. */
 import type { Direction } from '../../environments/port.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { Tally } from '../../learning/terms.ts'
@@ -36,7 +36,7 @@ export type JobOf<Kind extends JobKind> = {
   /** Natural key (catalogue.ts) of the event that ends this job, e.g. `PolicyUpdated/3`. */
   readonly done: string
   readonly input: Jobs[Kind]
-  /** From the config: how long the job may take before it counts as stalled. */
+  /** Time that the job may take before it counts as stalled, from the config. */
   readonly deadlineMs: number
 }
 
@@ -44,8 +44,9 @@ export type JobOf<Kind extends JobKind> = {
 export type Job = { [Kind in JobKind]: JobOf<Kind> }[JobKind]
 
 /**
- * environment: append TaskAdded for every task of every split, as one batch, evaluation splits first and each split from
- * its last slot to its first: the one that ends the job is the first training slot, whatever the totals turn out to be.
+ * environment: append TaskAdded for every task of every split, as one batch. Evaluation splits come first, and each
+ * split goes from its last slot to its first. So the first training slot ends the job, whatever the totals turn out to
+ * be.
  */
 export type LoadTasks = {
   readonly splits: readonly {
@@ -56,7 +57,7 @@ export type LoadTasks = {
     /** Most tasks; null for all. */
     readonly limit: number | null
   }[]
-  /** For generating or choosing tasks. */
+  /** Seed for generating or choosing tasks. */
   readonly seed: Seed
 }
 
@@ -69,7 +70,7 @@ export type LearnableGroup = {
   readonly task: string
   readonly purpose: 'train' | 'candidate'
   readonly accuracy: Tally
-  /** In order of their index. */
+  /** Rollouts in order of their index. */
   readonly rollouts: readonly string[]
 }
 
@@ -78,7 +79,7 @@ export type Train = {
   readonly iteration: number
   readonly version: number
   readonly parentVersion: number
-  /** In order of their slots; never empty. */
+  /** Groups in order of their slots. Never empty. */
   readonly groups: readonly LearnableGroup[]
   /** Order of samples and all else that is drawn. */
   readonly seed: Seed
@@ -90,11 +91,11 @@ export type JudgeRollouts = {
   readonly slot: string
   readonly task: string
   readonly rewardModelVersion: number
-  /** One trajectory, or all of a task's where judging goes by group; in order of their index. */
+  /** One trajectory, or all trajectories of a task if judging goes by group. They are in order of their index. */
   readonly rollouts: readonly { readonly rollout: string; readonly steps: number; readonly seed: Seed }[]
 }
 
-/** adapter: append TaskProposed, or TaskRejected with `task` null where no candidate can be made. */
+/** adapter: append TaskProposed, or TaskRejected with `task` null if no candidate can be made. */
 export type RewriteTask = {
   readonly iteration: number
   readonly slot: string

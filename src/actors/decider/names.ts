@@ -1,4 +1,4 @@
-/** How slots and rollouts are called. The names sort as the things do, so sorted lists of them are canonical. */
+/** Names of slots and rollouts. The names sort as the things do, so sorted lists of them are canonical. */
 
 /** The slot of a split's task, e.g. `train-00012`. */
 export function slotName(split: string, index: number): string {

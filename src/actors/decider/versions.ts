@@ -1,4 +1,4 @@
-/** How a role with a model decides its versions. There is one for each iteration, and a version 0 before the first. */
+/** Decides the versions of a role with a model. There is one for each iteration, and a version 0 before the first. */
 import type { Config } from '../../config.ts'
 import { seedOf } from '../../random.ts'
 import { type Books, readyToLearn } from './books.ts'

@@ -6,8 +6,8 @@ import type { LoadTasks } from '../decider/jobs.ts'
 import { slotName } from '../decider/names.ts'
 
 /**
- * TaskAdded for every task of every split, each split from its last slot to its first (jobs.ts). Where a split has more
- * tasks than wanted, a seeded choice of them is taken in the split's own order.
+ * Returns TaskAdded for every task of every split, each split from its last slot to its first (jobs.ts). If a split has
+ * more tasks than wanted, a seeded choice of them is taken in the split's own order.
  */
 export async function loadTasks(environment: Environment, { splits, seed }: LoadTasks): Promise<NewEvent[]> {
   const events: NewEvent[] = []

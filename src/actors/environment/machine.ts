@@ -87,7 +87,7 @@ export function environmentDecider(config: Config): Decider {
     return busy !== null && books.get(busy)?.groups.get(slot)?.purpose === 'candidate'
   }
 
-  /** Takes the group that is settled off the context, and its book where it was the last one. */
+  /** Takes the settled group off the context. Takes its book too if it was the last one. */
   function takePlayed(context: Context): PlayedGroup {
     const played = context.played!
     context.played = null
@@ -95,7 +95,7 @@ export function environmentDecider(config: Config): Decider {
     return played
   }
 
-  /** A slot whose training group is over, with so many strikes against its task. */
+  /** Frees a slot whose training group is over, and sets the strikes against its task. */
   function freeSlot(strikesAfter: (strikes: number) => number) {
     return decide((context: Context) => {
       const { group } = takePlayed(context)
@@ -156,7 +156,8 @@ export function environmentDecider(config: Config): Decider {
       enterCandidate: fold('TaskProposed', (context: Context, proposal) => {
         const { slot, task, parent, direction, parentAccuracy } = proposal
         const held = context.slots.get(slot)
-        // With staleness the slot may have gone on since this was asked for: what is being played is what is decided on.
+        // With staleness the slot may have gone on since this was asked for. The decision is on the task that is being
+        // played.
         if (!held || held.active !== parent || playsCandidate(context, slot)) return
         held.candidate = { task: task.id, parent, direction, parentAccuracy }
       }),

@@ -1,4 +1,4 @@
-/** The task set as the environment's decider sees it: who holds which slot, who waits for it, and who is set aside. */
+/** The task set as the environment's decider sees it: active tasks, candidates, and tasks that are set aside. */
 import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
@@ -21,7 +21,7 @@ type Slot = {
   candidate: Candidate | null
   /** Groups of the active task that lost too many rollouts. */
   strikes: number
-  /** Of the active task's last group. */
+  /** Tally of the active task's last group. */
   last: Tally | null
   /** Iteration that plays this slot and is not over, else null. */
   busy: number | null
@@ -33,7 +33,7 @@ export type Slots = Map<string, Slot>
 export type PlayedGroup = {
   readonly book: IterationBook
   readonly group: Group
-  /** On a candidate, once it is weighed. */
+  /** Decision on a candidate, once it is weighed. */
   readonly decision: Decision | null
 }
 
@@ -41,8 +41,8 @@ type Decision = { readonly accepted: boolean; readonly reason: string }
 type Planned = EventData<'IterationPlanned'>['groups'][number]
 
 /**
- * The groups of an iteration: every waiting candidate, and training tasks drawn by seed among the slots that have none, are
- * not still played by an earlier iteration and are not set aside. In order of their slots.
+ * Returns the groups of an iteration in order of their slots. They are every waiting candidate, and training tasks
+ * drawn by seed. A slot is not drawn if it has a candidate, is still played by an earlier iteration, or is set aside.
  */
 export function planIteration(slots: Slots, iteration: number, config: Config): Planned[] {
   const { run, environment, adaptation } = config
@@ -65,7 +65,7 @@ export function planIteration(slots: Slots, iteration: number, config: Config): 
   return groups
 }
 
-/** @throws RlError `rule.result` where a sampler names a slot that is not open, or one twice */
+/** @throws RlError `rule.result` if a sampler names a slot that is not open, or one slot twice */
 function chooseSlots(
   open: readonly OpenSlot[],
   count: number,
@@ -99,7 +99,7 @@ export function decisionOn(
   )
 }
 
-/** What the rule says of a candidate whose rollouts are over. */
+/** Returns the rule's decision on a candidate whose rollouts are over. */
 export function decisionOnGroup(slots: Slots, { book, group }: PlayedGroup, config: Config): Decision {
   return decisionOn(slots.get(group.slot)!.candidate!, tallyOf(group), book.rolloutsPerTask, config)
 }

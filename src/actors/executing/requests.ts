@@ -1,6 +1,7 @@
 /**
- * What is asked of executors and what they answer. A request goes through the run's work queue, so that one whose taker dies goes to
- * another; the answer goes to the asker's own inbox. The log holds nothing of either: what a program printed is no fact of the run.
+ * Requests to executors and their answers. A request goes through the run's work queue, so another executor takes it if
+ * the first one dies. The answer goes to the asker's own inbox. The log holds neither: a program's output is no fact of
+ * the run.
  */
 import { z } from 'zod'
 import type { Bus, WorkQueue } from '../../events/bus.ts'
@@ -41,17 +42,17 @@ export type ExecutorAnswer = z.infer<typeof answerSchema>
 
 export const packRequest = (request: ExecutorRequest): Uint8Array => pack(request)
 export const packAnswer = (answer: ExecutorAnswer): Uint8Array => pack(answer)
-/** What is larger is carried as a blob. */
+/** Bounds of a message. Larger contents are carried as a blob. */
 const BOUNDS: Bounds = { bytes: 1_048_576, values: 32 }
 
-/** Throws where the bytes are no request; the same for answers. */
+/** Reads a request. Throws if the bytes are no request. `readAnswer` does the same for answers. */
 export const readRequest = (body: Uint8Array): ExecutorRequest => parseRequest(requestSchema, body, BOUNDS)
 export const readAnswer = (body: Uint8Array): ExecutorAnswer => parseRequest(answerSchema, body, BOUNDS)
 
 /** Room for the other fields of a message. */
 const HEAD_BYTES = 65_536
 
-/** What a message holds of these bytes: large ones become a blob of the run. */
+/** Returns the form in which a message holds these bytes: large ones become a blob of the run. */
 export async function carry(bus: Bus, log: LogClient, bytes: Uint8Array): Promise<Uint8Array | BlobRef> {
   return bytes.byteLength <= Math.min(bus.maxPayload(), 1_048_576) - HEAD_BYTES ? bytes : log.putBlob(bytes)
 }

@@ -12,7 +12,7 @@ import type { AnsweredWork, AnsweringContext, OpenedWorker } from '../runtime/wo
 import { openKeptResults } from './kept.ts'
 import { carry, type ExecutorRequest, executorQueue, packAnswer, readRequest, unload } from './requests.ts'
 
-/** Error: `setting.lacks` where hosts of their own can do nothing for the run's setting. */
+/** Opens an executor. Errors: `setting.lacks` if separate hosts can do nothing for the run's setting. */
 export async function openExecutor(config: Config, log: LogClient): Promise<OpenedWorker> {
   const setting = await loadSetting(config.environment)
   const executing = partOf(setting, 'executing', 'the role executor')
@@ -29,14 +29,14 @@ export async function openExecutor(config: Config, log: LogClient): Promise<Open
   }
 }
 
-/** How many executors the head starts; null where the run has none. */
+/** Returns the number of executors that the head starts, or null if the run has none. */
 export async function executorsOf(config: Config): Promise<number | null> {
   const setting = await loadSetting(config.environment)
   return setting.executing?.processes(sectionOf(setting, config)) ?? null
 }
 
 const DONE: WorkResult = { done: true }
-/** Clocks of hosts may differ by so much. */
+/** Largest difference between the clocks of hosts. */
 const CLOCKS_MS = 60_000
 
 export function answeringWork(

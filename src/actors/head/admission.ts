@@ -1,6 +1,7 @@
 /**
- * Which events of roles, further workers and trainers outside the log takes: those that something asks for. The head itself decides
- * by the same log, and may append all. A fact that the log holds stays what it is, however often it is told.
+ * Decides which events of roles, further workers and outside trainers the log takes: only those that something asks
+ * for. The head itself decides by the same log, and may append all. A fact that the log holds stays as it is, however
+ * often it is told.
  */
 import { RlError } from '../../errors.ts'
 import { isDerived } from '../../events/authority.ts'
@@ -17,16 +18,18 @@ import { askedBy, enter } from './admission/asked.ts'
 
 export type Admission = {
   /**
-   * Null for an event that the log takes; its position and `duplicate` where the work is over that asked for it, and nobody waits for
-   * this any longer. Errors: `log.not-open` where nothing asks for it, `event.not-allowed` for an id that is not its own.
-   * @param group what is appended together with it
+   * Returns null if the log takes the event. Returns its position and `duplicate` if the work that asked for it is over
+   * and nobody waits for it any longer. Errors: `log.not-open` if nothing asks for it, `event.not-allowed` for an id
+   * that is not its own.
+   *
+   * @param group events that are appended together with it
    */
   readonly admit: (
     event: CheckedEvent,
     user: User,
     group: readonly CheckedEvent[],
   ) => RlError | Appended | null
-  /** Hears of what was appended, in order. */
+  /** Hears of appended events, in order. */
   readonly observe: (events: readonly { readonly event: CheckedEvent }[]) => void
 }
 
@@ -38,7 +41,10 @@ export function openAdmission(log: LogReader): Admission {
     return (key !== null && log.positionOf('key', key) !== null) || log.positionOf('id', envelope.id) !== null
   }
 
-  /** An id that follows from its cause can be worked out beforehand: it is that decision's alone, and nobody else gets it. */
+  /**
+   * Returns true if the event takes the id of a decision. Such an id follows from its cause, so anybody can work it
+   * out. It belongs to that decision alone.
+   */
   function isSquatted({ envelope: { id, type, cause } }: CheckedEvent, user: User): boolean {
     if (!isDerived(id)) return false
     const role = decidingRole(type)
@@ -46,7 +52,7 @@ export function openAdmission(log: LogReader): Admission {
   }
 
   function refusalOf({ envelope, key }: CheckedEvent, user: User, group: readonly CheckedEvent[]) {
-    // Until a run has begun, and in a log that tells no config, nobody knows what is asked for.
+    // Nobody knows what is asked for until a run has begun, or if a log tells no config.
     if (asked.config === null) return null
     const { type, cause, id } = envelope
     const reason = asked.over ? unaskedAtEnd(type) : unasked(envelope, cause, { asked, log, user, group })
@@ -79,7 +85,7 @@ export function openAdmission(log: LogReader): Admission {
   }
 }
 
-/** What is told of a run after its end: its processes leave, its servers are freed. */
+/** Events that may come after the end of a run: its processes leave, and its servers are freed. */
 const AFTER_THE_END: ReadonlySet<EventType> = new Set([
   'ActorStarted',
   'ActorFailed',
@@ -128,7 +134,7 @@ function outputsOf(run: string): (role: Role, cause: string, id: string) => bool
   }
 }
 
-/** Whether two events tell the same fact in the same words; what was measured of time may differ. */
+/** Returns true if two events tell the same fact in the same words. Measured times may differ. */
 export function isSameFact(first: LoggedEvent, { envelope }: CheckedEvent): boolean {
   if (first.type !== envelope.type) return false
   return Buffer.compare(wordsOf(first.data), wordsOf(envelope.data)) === 0

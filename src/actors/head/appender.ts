@@ -1,6 +1,7 @@
 /**
- * Takes requests to append: checks each event, and commits what was checked in one turn of the event loop together. What a turn
- * checks has a bound: users whose requests wait take turns, so that one's many requests hold up neither the loop nor another's.
+ * Takes requests to append. It checks each event, and commits the events of one turn of the event loop together. The
+ * checks of a turn have a bound, and waiting users take turns. So one user's many requests hold up neither the loop nor
+ * another user's.
  */
 import type { Clock } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
@@ -26,7 +27,7 @@ import type { DeadLetters } from './dead-letters.ts'
 export type Appender = {
   /** Answers `log.append` when the events are durable or refused. */
   readonly serve: (body: Uint8Array, subject: string) => Promise<Uint8Array>
-  /** Refuses new requests and those that are not checked yet, and commits the others. */
+  /** Refuses new and unchecked requests, and commits the others. */
   readonly close: () => void
 }
 
@@ -36,8 +37,10 @@ export type AppenderOptions = {
   /** Reads a blob in steps that tell the bytes they took. */
   readonly load: (ref: BlobRef) => Steps<Uint8Array>
   /**
-   * May refuse an event that is well-formed, or tell where the work ended that it is of: it is answered, and not appended.
-   * @param group what is appended together with it
+   * May refuse a well-formed event. If its work is over, it returns the position of that end: the event is answered,
+   * but not appended.
+   *
+   * @param group events that are appended together with it
    */
   readonly admit: (
     event: CheckedEvent,
@@ -50,7 +53,7 @@ export type AppenderOptions = {
   readonly authorOf: (subject: string) => User
   /** Appends all or nothing, durably. */
   readonly append: (events: readonly CheckedEvent[]) => readonly Appended[]
-  /** Called after each commit, also one that failed. */
+  /** Called after each commit, even after a failed one. */
   readonly onCommit: (failure: RlError | null) => void
   readonly deadLetters: DeadLetters
   readonly clock: Clock
@@ -65,29 +68,29 @@ type Request = {
   readonly reject: (error: RlError) => void
 }
 
-/** An event that is to be appended, or that is answered without. */
+/** An event that is to be appended, or that is answered without appending. */
 type Admitted = { readonly event: CheckedEvent; readonly answered: Appended | null }
 
 type Checked = Pick<Request, 'bytes' | 'subject' | 'resolve'> & {
   readonly groups: readonly (readonly Admitted[] | RlError)[]
 }
 
-/** Work in pieces, each of which tells what it costs. */
+/** Work in pieces. Each piece tells its cost. */
 type Steps<Result> = Generator<number, Result>
 
 const BATCH_EVENTS = 1_024
 const BATCH_BYTES = 8 * 1024 * 1024
-/** What a turn of the event loop may cost, in bytes: these take some 10 ms. */
+/** Largest cost of a turn of the event loop, in bytes: it takes some 10 ms. */
 const TURN = 4 * 1024 * 1024
-/** What an event costs, and each byte of it: decoding and checking takes longer than reading. */
+/** Cost of an event and of each of its bytes: decoding and checking take longer than reading. */
 const EVENT_COST = 16 * 1024
 const BYTE_COST = 8
-/** While there is more to check, what was checked waits for at most so many turns. */
+/** While more requests wait for their check, checked ones wait for at most this number of turns. */
 const TURNS_A_COMMIT = 8
 
 export function openAppender(options: AppenderOptions): Appender {
   const { open, load, admit, isOther, authorOf, append, onCommit, deadLetters, clock } = options
-  /** Requests that are not checked yet, by user; the user whose turn is next comes first. */
+  /** Unchecked requests by user. The user whose turn is next comes first. */
   const lanes = new Map<User, Request[]>()
   let inHand: { readonly request: Request; readonly steps: Steps<Checked> } | null = null
   const checked: Checked[] = []
@@ -219,7 +222,7 @@ export function openAppender(options: AppenderOptions): Appender {
     return checked.splice(0, count)
   }
 
-  /** One transaction for a batch. A failure of the disk refuses it all: nothing of it was stored. */
+  /** Commits a batch in one transaction. A failure of the disk refuses all of it: nothing was stored. */
   function commit(): void {
     const batch = takeBatch()
     const events = batch.flatMap(({ groups }) =>
@@ -247,7 +250,10 @@ export function openAppender(options: AppenderOptions): Appender {
     onCommit(failure)
   }
 
-  /** A result that is not kept since the log has another is told to whoever sent it, and kept for people to look at. */
+  /**
+   * Returns the reply. If the log has another result already, the sender is told, and the dropped result is kept for
+   * people to look at.
+   */
   function toReply(
     event: CheckedEvent,
     { position, duplicate, other }: Appended,

@@ -22,14 +22,14 @@ import { isUnwritable, writeError } from '../../events/write-errors.ts'
 
 type Handler = (body: Uint8Array, subject: string) => Uint8Array
 
-/** Who says nothing for so long has given its upload up. */
+/** An upload is given up if its user is silent for this time. */
 const ABANDONED_MS = 30_000
 
 type Upload = {
   readonly writer: BlobWriter
   /** The subject that its chunks come under: the broker keeps one for each user. */
   readonly subject: string
-  /** When the last chunk came. */
+  /** Time of the last chunk. */
   touchedAt: number
 }
 
@@ -42,7 +42,7 @@ export function serveBlobs(
   clock: Clock,
 ): () => void {
   const subjects = subjectsOf(log.run)
-  /** By who puts it and its name: what one puts is no other's matter, though both put the same. */
+  /** Uploads by user and name. Two users' uploads are apart, even if they hold the same bytes. */
   const uploads = new Map<string, Upload>()
 
   function get(body: Uint8Array): Uint8Array {
@@ -71,8 +71,9 @@ export function serveBlobs(
   }
 
   /**
-   * Whether that was the last chunk. One may come again, or late, or from two that upload the same: what is there already is let
-   * fall, and who uploads is no matter. Begun anew for each first chunk, an upload of many would never end.
+   * Takes a chunk and returns true if it was the last one. A chunk may come again, late, or from two that upload the
+   * same bytes. Bytes that are there already are dropped, whoever sent them. If each first chunk began the upload anew,
+   * an upload by many would never end.
    */
   function take(name: string, subject: string, { offset, chunk, ...ref }: BlobPutRequest): boolean {
     const upload = uploads.get(name) ?? (offset === 0 ? begin(name, subject, ref) : undefined)

@@ -1,4 +1,7 @@
-/** The processes that a head starts: one a role and further workers. A process that ends is started again; all end with the head. */
+/**
+ * Processes that a head starts: one for each role, and further workers. A process that ends is started again. All end
+ * with the head.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,22 +23,22 @@ export type Children = {
 
 export type ChildrenOptions = {
   readonly run: string
-  /** Of the run; what the processes print goes to `logs` in it. */
+  /** Folder of the run. The processes' output goes to its `logs`. */
   readonly folder: string
-  /** Without credentials where each user has its own in the run's folder. */
+  /** Has no credentials if each user has its own in the run's folder. */
   readonly address: BusAddress
   readonly specs: readonly ChildSpec[]
-  /** Hears of each process that has ended, also of those that were asked to. */
+  /** Hears of each ended process, even if the head ended it. */
   readonly onGone: (pid: number) => void
   /** Hears of a process that ended by itself: another is started. */
   readonly onExit: (exit: { readonly spec: ChildSpec; readonly pid: number; readonly reason: string }) => void
-  /** Hears what a process prints to standard output. */
+  /** Hears the standard output of a process. */
   readonly onPrinted: (name: string, text: string) => void
-  /** For how long a process has said nothing (ms), or null where that is not known. */
+  /** Returns how long a process has been silent (ms), or null if that is unknown. */
   readonly silentMs: (spec: ChildSpec, pid: number) => number | null
-  /** One that says nothing for so long hangs: it is ended, and another started. */
+  /** A process hangs if it is silent for this time: it is ended, and another is started. */
   readonly mostSilentMs: number
-  /** A process may take so long until it is heard of for the first time. */
+  /** Time that a process may take until it is heard of for the first time. */
   readonly mostStartMs: number
 }
 
@@ -60,9 +63,9 @@ export function startChildren(options: ChildrenOptions): Children {
     options
   const logs = join(folder, 'logs')
   mkdirSync(logs, { recursive: true, mode: 0o700 })
-  /** When each last gave a sign of life (its start is one), and whether it was ever heard of. */
+  /** Time of each process's last sign of life (its start is one), and whether it was ever heard of. */
   const alive = new Map<ChildProcess, { readonly spec: ChildSpec; signMs: number; heard: boolean }>()
-  /** Those that were ended for their silence, with what is said of it. */
+  /** Processes that were ended for their silence, each with the reason to report. */
   const hung = new WeakMap<ChildProcess, string>()
   let stopping = false
   let fail: (error: unknown) => void = () => {}
@@ -113,7 +116,7 @@ export function startChildren(options: ChildrenOptions): Children {
       }
       alive.set(child, { spec, signMs: startedMs, heard: false })
       const log = createWriteStream(path, { flags: 'a', mode: 0o600 })
-      // On a full disk what processes print is lost, and not the run.
+      // On a full disk the processes' output is lost, but the run is not.
       log.on('error', () => {})
       for (const stream of [child.stdout, child.stderr])
         stream.on('data', (chunk: Buffer) => {
@@ -154,7 +157,10 @@ export function startChildren(options: ChildrenOptions): Children {
     )
   }
 
-  /** One that hangs before its first heartbeat, or after it said that it leaves, is not heard of at all. */
+  /**
+   * Ends silent processes. A process is not heard of at all if it hangs before its first heartbeat, or after it said
+   * that it leaves.
+   */
   function endSilent(): void {
     const now = performance.now()
     for (const [child, life] of alive) {

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PACKAGE_ROOT, SOURCES } from '../../package.ts'
 
-/** Version of this code: the package's, and in a checkout the commit, with `+` where files differ from it. */
+/**
+ * Returns the version of this code: the package's. A checkout adds the commit, and `+` if files differ from the commit.
+ */
 export function codeVersion(): string {
   const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')) as {
     version: string

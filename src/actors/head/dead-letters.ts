@@ -5,15 +5,18 @@ import { toWireError } from '../../events/log-client.ts'
 
 export type DeadLetters = {
   readonly add: (subject: string, body: Uint8Array, error: unknown) => void
-  /** Writes what was added. */
+  /** Writes the added letters. */
   readonly write: () => void
 }
 
-/** Letters share a transaction: each one takes the disk's time, and whoever floods the head may not take all of it. */
+/**
+ * Time between writes. Letters share a transaction: each one takes the disk's time, and a flood of them may not take
+ * all of it.
+ */
 const WRITE_MS = 250
 /** Beyond these in a transaction, letters are only counted. */
 const LETTERS_A_WRITE = 256
-/** Bytes of bodies in a transaction: of those that come after them the beginnings are kept. */
+/** Bytes of bodies in a transaction. Of later bodies only the beginnings are kept. */
 const BYTES_A_WRITE = 1024 * 1024
 const BEGINNING = 256
 const MOST_REASON = 2_000

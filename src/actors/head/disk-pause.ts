@@ -28,7 +28,8 @@ export function openDiskPause(
       append([untold], { urgent: true })
       untold = null
     } catch {
-      // Not even the reserve is left: `log.head` and `rl status` tell the pause, and the log when it goes on.
+      // Not even the reserve is left. `log.head` and `rl status` tell the pause, and the log tells it when the run goes
+      // on.
     }
   }
 
@@ -40,7 +41,7 @@ export function openDiskPause(
       pausedSince = null
       untold = null
     } catch {
-      // It still takes nothing; the next tick tries again.
+      // The disk still takes nothing. The next tick tries again.
     }
   }
 

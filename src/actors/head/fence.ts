@@ -1,7 +1,7 @@
 /**
- * One writer a run, whatever the hosts: a head takes an epoch in a JetStream bucket by compare and set, renews it, and stops as
- * soon as another has it. Between renewals it writes for one lease and no longer: a head that stood still, or was cut off,
- * does not write before it knows that the run is still its own.
+ * Ensures one writer a run on all hosts. A head takes an epoch in a JetStream bucket by compare and set, and renews it.
+ * It stops as soon as another head has the run. Between renewals it writes for one lease and no longer. So a head that
+ * stood still, or was cut off, does not write before it knows that the run is still its own.
  */
 import { z } from 'zod'
 import { pause } from '../../clock.ts'
@@ -12,7 +12,7 @@ import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import { parseProcess, processText } from '../../platform/process-id.ts'
 
 export type Fence = {
-  /** One more than that of the head before. */
+  /** The epoch of the previous head plus one. */
   readonly epoch: number
   /** Why this head may not write now, or null. */
   readonly refusal: () => RlError | null
@@ -27,12 +27,15 @@ export type FenceOptions = {
   readonly run: string
   /** Highest epoch that the log knows: the bucket may have been wiped. */
   readonly after: number
-  /** Nobody else can be on this broker: what an earlier head left is taken at once. */
+  /** True if nobody else can be on this broker. An earlier head's record is then taken at once. */
   readonly alone: boolean
-  /** How long a head that says nothing keeps the run. */
+  /** Time for which a silent head keeps the run. */
   readonly leaseMs?: number
   readonly renewMs?: number
-  /** Hears that the broker has not answered since then (ms since 1970), again after as many renewals as it took the first time. */
+  /**
+   * Hears since when (ms since 1970) the broker has not answered. If the silence goes on, it hears so again after the
+   * same number of renewals.
+   */
   readonly onSilence?: (since: number) => void
   readonly platform?: Platform
 }
@@ -42,18 +45,18 @@ const recordSchema = z.object({
   holder: z.uuid(),
   host: z.string().max(256),
   pid: z.int().nonnegative(),
-  /** As `processText` has it; a head of before does not tell. */
+  /** The process in the form of `processText`. Older heads do not write it. */
   process: z.string().max(100).optional(),
   released: z.boolean(),
 })
 type FenceRecord = z.infer<typeof recordSchema>
-/** Null where what stands there is no record of a head: whoever holds the run writes over it. */
+/** The record is null if the stored value is no record of a head. The holder of the run then overwrites it. */
 type Entry = { readonly record: FenceRecord | null; readonly sequence: number }
 
 type Taken = {
   readonly record: FenceRecord
   readonly askedAt: number
-  /** When a head that it was taken from knows of it, or has no lease any more. */
+  /** Time at which an earlier head knows of this one, or has no lease any more. */
   readonly heldFrom: number
 }
 
@@ -61,10 +64,13 @@ const KEY = 'head'
 const LEASE_MS = 4_000
 const RENEW_MS = 1_000
 const TRIES = 5
-/** So many renewals in a row without an answer are the broker's silence and no passing fault: 3 to 6 seconds. */
+/**
+ * This number of renewals in a row without an answer counts as silence of the broker: 3 to 6 seconds. Fewer are a
+ * passing fault.
+ */
 const SILENT_RENEWALS = 3
 
-/** Errors: `head.second` where another head lives, and those of the bus. */
+/** Takes the fence of a run. Errors: `head.second` if another head lives, and those of the bus. */
 export async function takeFence(options: FenceOptions): Promise<Fence> {
   const {
     bus,
@@ -89,7 +95,10 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     released,
   })
 
-  /** Where the log or the bucket knows of a head, one that is silent is waited for, also when the bucket was wiped since. */
+  /**
+   * Takes the run. If the log or the bucket knows of an earlier silent head, this waits for it, even if the bucket was
+   * wiped since.
+   */
   async function take(): Promise<Taken> {
     let hadHead = after > 0
     for (let attempt = 0; attempt < TRIES; attempt++) {
@@ -106,7 +115,10 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     throw new RlError(`other heads take run '${run}' all the time`, { code: 'head.second' })
   }
 
-  /** The log knows of a later head than the one that stands there, which wrote its record again after the bucket was wiped. */
+  /**
+   * Returns true if the log knows of a later head than the stored one. The stored head wrote its record again after the
+   * bucket was wiped.
+   */
   function hasSlept(entry: Entry | null): boolean {
     return Boolean(entry?.record && entry.record.epoch < after)
   }
@@ -126,9 +138,12 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     }
   }
 
-  /** The run is not this head's before `heldFrom`: it wrote its record where it did not find it, and others may not know. */
+  /**
+   * The run is not this head's before `heldFrom`. The head may have written its record without finding its old one, and
+   * other heads may not know.
+   */
   let { record, askedAt: renewedAt, heldFrom } = await take()
-  /** When renewals failed since the last answer. */
+  /** Times of failed renewals since the last answer. */
   let unanswered: number[] = []
   let loss: RlError | null = null
   let tellLoss: (error: RlError) => void = () => {}
@@ -137,9 +152,9 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
   })
 
   /**
-   * What stands there after this head wrote its record again; where the bucket was wiped it is made anew. It is read first: numbers
-   * begin anew in a bucket that was made anew, so another's record may have the number that ours had. The highest epoch has the run:
-   * a lower one was written by a head that had slept, into a bucket that was wiped.
+   * Writes this head's record again and returns the stored record. If the bucket was wiped, it is made anew. The record
+   * is read first: numbers start again in a new bucket, so another's record may have our record's number. The highest
+   * epoch has the run. A lower epoch comes from a head that slept and wrote into a wiped bucket.
    */
   async function rewrite(next: FenceRecord): Promise<Entry | null> {
     const before = await cell.read()
@@ -162,8 +177,8 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     const askedAt = clock.monotonic()
     const entry = await rewrite(record).catch(() => null)
     if (!entry?.record) {
-      // The broker is away: the lease ends by itself.
-      // One that is started again for it needs a moment until it answers: who is told of each renewal would end it again and again.
+      // The broker is away, and the lease ends by itself. A broker that is restarted for this needs a moment until it
+      // answers. If each failed renewal were told, the listener would end it again and again.
       if (unanswered.push(clock.now()) % SILENT_RENEWALS === 0) onSilence(unanswered[0])
       return
     }
@@ -236,7 +251,7 @@ function openCell(bus: Bus, run: string) {
   return {
     read,
     make: store.ensure,
-    /** Writes where the last sequence is still that one, and tells what stands there then: an answer that was lost is no matter. */
+    /** Writes if the last sequence is still `after`, and returns what is stored then. So a lost answer does no harm. */
     async write(record: FenceRecord, after: number): Promise<Entry | null> {
       await store.update(KEY, Buffer.from(JSON.stringify(record)), after).catch(() => {})
       return read()

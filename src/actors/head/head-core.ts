@@ -1,4 +1,4 @@
-/** What a head is made of, beside its decider: broker, log, log service and watch, started and stopped in order. */
+/** Parts of a head beside its decider: broker, log, log service and watch, started and stopped in order. */
 import { hostname } from 'node:os'
 import { type Broker, type BrokerOptions, startBroker } from '../../broker/broker.ts'
 import {
@@ -28,11 +28,11 @@ export type HeadCore = {
   readonly service: LogService
   readonly watch: Watch
   readonly bus: Bus
-  /** The broker that this head started, or null where it joined one. */
+  /** The broker that this head started, or null if it joined one. */
   readonly broker: Broker | null
   /** The head's own. */
   readonly address: BusAddress
-  /** How the head connects there: its own broker is waited for. */
+  /** Connects the head to the broker. It waits for a broker of its own. */
   readonly connect: (options: BusOptions) => Promise<Bus>
   /** Resolves when another head has taken the run, or the log's file was removed: this head may write no more. */
   readonly fenced: Promise<RlError>
@@ -41,24 +41,24 @@ export type HeadCore = {
 
 export type HeadCoreOptions = {
   readonly folder: RunFolder
-  /** A broker to join; without it one is started. */
+  /** Address of a broker to join. Without it the head starts one. */
   readonly nats?: BusAddress
   readonly work: readonly WorkKind[]
   /** Queues of other work, e.g. of executors. */
   readonly queues?: readonly WorkQueue[]
   readonly heartbeatMs?: number
   readonly minFreeBytes?: number
-  /** Measures the free disk; for tests. */
+  /** Measures the free disk. For tests. */
   readonly freeBytes?: () => number
-  /** How long a head that says nothing keeps the run, and how often one says that it lives; for tests. */
+  /** Time for which a silent head keeps the run, and time between its renewals. For tests. */
   readonly fenceTimes?: { readonly leaseMs: number; readonly renewMs: number }
   readonly onBrokerRestart?: (reason: string) => void
 }
 
 /**
- * Takes the log (so a second head on this file fails here, with `log.locked`), then starts or joins the broker, takes the run there
- * (so one on another host fails with `head.second`), then serves. A broker
- * comes back on the port and with the token that it had, so actors that outlived the head find it again.
+ * Takes the log, so a second head on this file fails here with `log.locked`. Then it starts or joins the broker and
+ * takes the run there. So a head on another host fails with `head.second`. Then it serves. A broker returns with its
+ * old port and token, so actors that outlived the head find it again.
  */
 export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore> {
   const { folder, nats, work, queues, heartbeatMs = HEARTBEAT_MS } = options
@@ -147,7 +147,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
 
 const LOOK_MS = 500
 
-/** Looks whether the log's file is where it was, also while nothing is appended. */
+/** Checks that the log's file is still in its place, even while nothing is appended. */
 function watchPlace(log: EventLog): { readonly gone: Promise<RlError>; readonly stop: () => void } {
   let stop = () => {}
   const gone = new Promise<RlError>((resolve) => {
@@ -160,7 +160,10 @@ function watchPlace(log: EventLog): { readonly gone: Promise<RlError>; readonly 
   return { gone, stop }
 }
 
-/** A broker that is started again is found where it was, and knows its users as before: who outlived the head connects again. */
+/**
+ * Returns the port and passwords of the earlier broker. A restarted broker keeps its place and its users, so actors
+ * that outlived the head connect again.
+ */
 function brokerBefore(folder: RunFolder): Pick<BrokerOptions, 'port' | 'passwords'> {
   const passwords: Partial<Record<User, string>> = {}
   let port: number | undefined

@@ -1,18 +1,22 @@
-/** A policy's model that is named as on a hub (`OWNER/NAME`) is fetched before the roles start. */
+/** Fetches a policy's model that is named as on a hub (`OWNER/NAME`), before the roles start. */
 import type { Config } from '../../config.ts'
 import { type HubModel, isHubName } from '../../models/hub.ts'
 import { describeCopy, fetchCopy, type HubCopy, hubOptions, progressLines } from '../../models/hub-folder.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { providerOf } from '../../models/registry.ts'
 
-/** Null where the policy's model is none of a hub. @throws RlError `model.hub` where it is not here and the hub cannot tell of it */
+/**
+ * Returns null if the policy's model is no model of a hub.
+ *
+ * @throws RlError `model.hub` if it is not here and the hub cannot describe it
+ */
 export async function hubCopyOf(config: Config): Promise<HubCopy | null> {
   const { policy } = config
   if (!providerOf(policy, config).trains || isPreset(policy.model) || !isHubName(policy.model)) return null
   return describeCopy(policy.model, hubOptions())
 }
 
-/** False where it was interrupted: the next start goes on from there. */
+/** Returns false if it was interrupted. The next start goes on from there. */
 export async function fetchHere(
   model: HubModel,
   folder: string,

@@ -1,11 +1,11 @@
-/** What the head knows of the open iterations, and when one may begin or is over. */
+/** The head's knowledge of the open iterations. It says when one may begin or is over. */
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { Books } from '../decider/books.ts'
 import { bookOf, groupKnown, needOf, rolloutsOver, tallyOf } from '../decider/books.ts'
 import { evaluationDue, type TaskCounts } from '../decider/task-counts.ts'
 
-/** What the books do not hold of an open iteration. */
+/** Facts of an open iteration that the books do not hold. */
 export type Extras = {
   /** Milliseconds since 1970 at which it began, and at which the newest event of it came. */
   readonly sinceMs: number
@@ -18,7 +18,10 @@ export type Extras = {
   failedRollouts: number
   /** Steps of all scored rollouts. */
   steps: number
-  /** Splits by which it is to be measured, and by which it is; null until its policy version is there. */
+  /**
+   * Number of splits by which the iteration is to be measured. Null until its policy version is there.
+   * `evaluatedSplits` counts the measured ones.
+   */
   splitsDue: number | null
   evaluatedSplits: number
   /** Evaluation rollouts that are to be judged, and how many of them are. */
@@ -36,9 +39,9 @@ export type HeadContext = {
   newest: number
   completed: number
   readonly books: Books
-  /** By open iteration. */
+  /** Facts of each open iteration. */
   readonly extras: Map<number, Extras>
-  /** When the run started, ms since 1970; 0 before. */
+  /** Start of the run, ms since 1970. It is 0 before. */
   startedMs: number
 }
 
@@ -85,12 +88,15 @@ export function countOwed(
   if (needOf(book, group, config) !== null) open.owed++
 }
 
-/** By how many splits an iteration is measured. */
+/** Returns the number of splits by which an iteration is measured. */
 export function splitsDueOf(iteration: number, config: Config): number {
   return evaluationDue(iteration, config) ? config.evaluation.splits.length : 0
 }
 
-/** Whether an iteration's evaluation is in the log, judged where that is wanted; also where none is due. */
+/**
+ * Returns true if an iteration's evaluation is in the log, and is judged if the config asks for that. Also returns true
+ * if no evaluation is due.
+ */
 export function evaluationOver({
   splitsDue,
   evaluatedSplits,
@@ -130,8 +136,9 @@ export function rolloutsOutstanding(context: HeadContext): boolean {
 }
 
 /**
- * Whether the next iteration may begin. Synchronous: after the one before. With staleness s: when iteration - 1 - s is
- * completed, so that no rollout is played by a policy more than s versions behind, and nothing is being played.
+ * Returns true if the next iteration may begin. A synchronous run waits for the previous one. With staleness s it waits
+ * until iteration - 1 - s is completed and nothing is being played. So no rollout is played by a policy more than s
+ * versions behind.
  */
 export function mayBegin(context: HeadContext, { run }: Config): boolean {
   const next = context.newest + 1

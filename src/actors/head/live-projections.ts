@@ -1,4 +1,4 @@
-/** The projections of a running run; whoever reads them beside it sees whole iterations. */
+/** Keeps the projections of a running run. Readers beside it see whole iterations. */
 import type { Worker } from 'node:worker_threads'
 import type { RunFolder } from '../../broker/connection.ts'
 import { pause } from '../../clock.ts'

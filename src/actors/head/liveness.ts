@@ -1,4 +1,4 @@
-/** What the head tells on `call.actors`: every actor that it heard of, those that went silent included. */
+/** The head's answer on `call.actors`: every actor that it heard of, including those that went silent. */
 import { type RunFolder, readConnection, toolAddress } from '../../broker/connection.ts'
 import { explain } from '../../errors.ts'
 import { pack, unpackUntrusted } from '../../events/msgpack.ts'
@@ -11,14 +11,14 @@ export type LiveRun = {
   readonly actors: readonly WatchedActor[]
   /** Rollouts asked for and not yet over. */
   readonly openWork: number
-  /** Publishes to queues that failed so far; each was tried again. */
+  /** Number of publishes to queues that failed so far. Each was tried again. */
   readonly queueFailures: number
   /** Since when nothing is appended because the disk is nearly full (ms since 1970), or null. */
   readonly pausedSince: number | null
   readonly position: number
   readonly deadLetters: number
   readonly brokerRestarts: number
-  /** Of the head's event loop; a head of before does not tell. */
+  /** Delay of the head's event loop. Older heads do not tell it. */
   readonly loopDelay?: LoopDelay
 }
 

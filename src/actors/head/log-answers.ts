@@ -1,4 +1,4 @@
-/** Answers what is asked of a log: pages of events, positions by natural key, and the head. */
+/** Answers requests to a log: pages of events, positions by natural key, and the head. */
 import {
   type HasReply,
   type HeadReply,

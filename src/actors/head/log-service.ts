@@ -44,38 +44,40 @@ export type LogServiceOptions = {
   /** Queues of other work, e.g. of executors. */
   readonly queues?: readonly WorkQueue[]
   readonly admit?: Admit
-  /** Why this head may not speak for the run now, or null: one that lost it would tell of its own log. */
+  /**
+   * Returns why this head may not speak for the run now, or null. A head that lost the run would tell of its own log.
+   */
   readonly refusal?: () => RlError | null
-  /** Called after each commit, before anything is published, with what was really appended. */
+  /** Called after each commit, before anything is published, with the appended events. */
   readonly onAppended?: (
     events: readonly { readonly event: CheckedEvent; readonly position: number }[],
   ) => void
-  /** Of this head: one more than that of the head before. */
+  /** Epoch of this head: the epoch of the previous head plus one. */
   readonly epoch?: number
-  /** How often the last position is told to subscribers, and the cursor of what was published is kept. */
+  /** Time between announcements of the last position. The cursor of published events is kept as often. */
   readonly announceMs?: number
-  /** After so much silence of a worker its work goes to another. */
+  /** After this silence of a worker its work goes to another. */
   readonly ackWaitMs?: number
   readonly platform?: Platform
 }
 
 export type LogService = {
-  /** Appends events of the head itself; `urgent` even when the disk is nearly full. */
+  /** Appends events of the head itself. `urgent` events are taken even if the disk is nearly full. */
   readonly append: (
     events: readonly NewEvent[],
     options?: { cause?: string | null; urgent?: boolean },
   ) => readonly Appended[]
   /** Work that was asked for and has no result in the log yet. */
   readonly openWork: () => number
-  /** Publishes to queues that failed; each is tried again. */
+  /** Returns the number of failed publishes to queues. Each is tried again. */
   readonly queueFailures: () => number
   /** Since when appends are refused because the disk is nearly full (ms since 1970), or null. */
   readonly pausedSince: () => number | null
-  /** Answers what is under way, publishes what is left, and stops. The log stays open. */
+  /** Answers pending requests, publishes remaining events, and stops. The log stays open. */
   readonly close: () => Promise<void>
 }
 
-/** How often queues are looked after that may be gone. */
+/** Time between looks for queues that may be gone. */
 const QUEUES_MS = 2_000
 
 export async function startLogService(options: LogServiceOptions): Promise<LogService> {
@@ -208,7 +210,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     if (diskPause.since() === null) cursor.keep()
   }
 
-  /** On every answer of the log, so that who asks drops what a former head still says. */
+  /** Every answer of the log has the epoch. So an asker drops the answers of a former head. */
   const spoken = { [EPOCH_HEADER]: String(epoch) }
   const leave = [
     bus.serve(subjects.log('append'), null, appender.serve, spoken),
@@ -224,7 +226,9 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     }),
     bus.onReconnect(() => void restore()),
   ]
-  /** A broker's store may be wiped, a stream or a consumer deleted, while the run goes on. */
+  /**
+   * Makes lost queues anew. A broker's store may be wiped, or a stream or a consumer deleted, while the run goes on.
+   */
   async function remakeQueues(): Promise<void> {
     if (bus.connected()) await ensureQueues().catch(() => {})
   }

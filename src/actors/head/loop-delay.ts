@@ -1,8 +1,8 @@
-/** How long the head's event loop holds up what waits for it: everything of a run goes through this loop. */
+/** Measures the delay of the head's event loop. Everything of a run goes through this loop. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { type Clock, systemClock } from '../../clock.ts'
 
-/** Of the last whole 20 seconds; of the time so far in the first ones. */
+/** Delay in the last whole 20 seconds. In the first 20 seconds it is that of the time so far. */
 export type LoopDelay = { readonly p99Ms: number; readonly maxMs: number }
 
 export type LoopWatch = {
@@ -10,7 +10,7 @@ export type LoopWatch = {
   readonly stop: () => void
 }
 
-/** The loop is looked at so often; Node counts this time into each delay. */
+/** Time between looks at the loop. Node counts it into each delay. */
 const RESOLUTION_MS = 5
 const WINDOW_MS = 20_000
 

@@ -24,7 +24,7 @@ export function headDecider(config: Config): Decider {
   const firstIteration = evaluationDue(0, config) ? 0 : 1
   const judgesEvaluations = config.evaluation.judge && config.rewardModel.mode !== 'off'
 
-  /** The run stops at the oldest open iteration; a person who resumes it excuses that iteration. */
+  /** Stops the run at the oldest open iteration. A person who resumes the run excuses that iteration. */
   function giveUp(reasonOf: (iteration: number, expected: number) => string) {
     return decide(({ completed, books, extras }: HeadContext) => {
       const iteration = completed + 1

@@ -1,4 +1,6 @@
-/** What a run needs of its folder to go on: looked for before anything is started or appended. */
+/**
+ * Checks that a run's folder holds what the run needs to go on. The check comes before anything is started or appended.
+ */
 import type { RunFolder } from '../../broker/connection.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
@@ -36,7 +38,7 @@ function openIterations(log: LogReader): readonly LoggedEvent<'IterationStarted'
   )
 }
 
-/** Those with which open rollouts are played and judged. */
+/** Returns the versions that play and judge open rollouts. */
 function versionsOf(open: readonly LoggedEvent<'IterationStarted'>[], role: ModelRole): readonly number[] {
   return open.map(({ data }) => (role === 'policy' ? data.policyVersion : data.rewardModelVersion))
 }

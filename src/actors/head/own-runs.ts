@@ -1,6 +1,7 @@
 /**
- * Which runs this user began or took up on this machine. Modules that a log names are code: they run by themselves for these runs
- * alone, since a run folder may be a gift. The marks lie in the cache, so no folder can bring one along.
+ * Remembers the runs that this user began or took up on this machine. Modules that a log names are code. They run by
+ * themselves for these runs alone, since a run folder may be a gift. The marks lie in the cache, so no folder can bring
+ * one along.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -34,8 +35,9 @@ export function inheritOwn(parent: Log, child: Log): void {
 }
 
 /**
- * Refuses modules of a run that this user did not begin, and those that lie in the folder of a run, whoever began it.
- * @param trust whether the user said so
+ * Refuses modules of a run that this user did not begin. Also refuses modules in the folder of a run, whoever began it.
+ *
+ * @param trust true if the user trusts them
  * @throws RlError `module.not-trusted` that names them
  */
 export function checkModules(log: Log, trust: boolean): void {
@@ -59,7 +61,10 @@ function isOwn(log: Log): boolean {
   return mark !== null && existsSync(mark)
 }
 
-/** By user, since a checkout may be shared, by folder, and by the first event: another log in the same place is another run. */
+/**
+ * Returns the file of a log's mark. It depends on the user, since a checkout may be shared. It also depends on the
+ * folder and the first event: another log in the same place is another run.
+ */
 function markOf({ path, hashAt }: Log): string | null {
   const cache = findCache()
   if (cache === null) return null
@@ -88,7 +93,9 @@ function modulesIn(values: unknown): string[] {
   )
 }
 
-/** In a folder of the folder of runs: such a folder is a run's, or came along with one. */
+/**
+ * Returns true if a module lies in a folder of the folder of runs. Such a folder is a run's, or came along with one.
+ */
 function liesInRuns(name: string): boolean {
   if (!/^(?:\.|file:)/.test(name) && !isAbsolute(name)) return false
   const file = name.startsWith('file:') ? fileURLToPath(name) : resolve(name)

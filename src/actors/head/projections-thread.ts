@@ -7,9 +7,9 @@ import { openKept } from '../../projections/kept.ts'
 import { loadProjections, projectionsOf } from '../../projections/registry.ts'
 
 export type ProjectionsThreadData = { readonly path: string; readonly log: string; readonly config: Config }
-/** To the thread: bring every projection to the end of the log, or end. */
+/** Message to the thread: bring every projection to the end of the log, or end. */
 export type Asked = 'follow' | 'end'
-/** From the thread, when it stands at the end of the log: why a user's projections have failed, by their names. */
+/** Message from the thread at the end of the log: reasons why a user's projections have failed, by their names. */
 export type Followed = { readonly failed: ReadonlyMap<string, string> }
 
 const port = parentPort

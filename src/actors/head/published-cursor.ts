@@ -32,7 +32,7 @@ export function openPublishedCursor(
         log.setMeta('published', String(confirmed))
         saved = confirmed
       } catch {
-        // The disk is full: it is kept later, and what is published twice is dropped by its readers.
+        // The disk is full. The cursor is kept later, and readers drop what is published twice.
       }
     },
   }

@@ -1,6 +1,6 @@
 /**
- * Publishes what is durable, in order, and again what the broker may have missed. Work that is asked for goes to its queue
- * and stays on the books until its result is in the log.
+ * Publishes durable events in order. After an interruption it publishes again what the broker may have missed.
+ * Requested work goes to its queue and stays on the books until its result is in the log.
  */
 import type { Clock } from '../../clock.ts'
 import type { Bus, Headers } from '../../events/bus.ts'
@@ -13,11 +13,11 @@ import { openQueuedWork, type QueuedWork, queueStall } from '../runtime/queued-w
 import { eventQueue, type WorkKind } from '../runtime/work.ts'
 
 export type EventPublisher = {
-  /** Hears of appended events, in order; they are published by `publish`. */
+  /** Hears of appended events, in order. `publish` publishes them. */
   readonly note: (event: CheckedEvent, position: number) => void
   /** Publishes all that was noted. */
   readonly publish: () => void
-  /** Whether everything in the log was given to the connection; where not, `reconcile` is due. */
+  /** Returns true if everything in the log was given to the connection. If not, `reconcile` is due. */
   readonly isWhole: () => boolean
   /** Publishes what the broker may have missed while the connection was away. Readers drop what they have. */
   readonly reconcile: () => Promise<void>
@@ -40,13 +40,13 @@ export type PublisherOptions = {
   readonly bus: Bus
   readonly work: readonly WorkKind[]
   readonly clock: Clock
-  /** Of this head; stands in each event's header. */
+  /** Epoch of this head. It stands in each event's header. */
   readonly epoch: number
   /** Appends an event of the head itself. */
   readonly report: (event: NewEvent) => void
 }
 
-/** `done` is the natural key of the result where the event asks for work. */
+/** `done` is the natural key of the result if the event asks for work. */
 type Row = {
   readonly position: number
   readonly type: string
@@ -68,7 +68,7 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
       report(queueStall('head', queue.name, trouble))
     queues.set(type, openQueuedWork({ bus, queue, onTrouble, clock }))
   }
-  /** Where the work of each key was asked for, in order. */
+  /** Positions at which the work of each key was asked for, in order. */
   const asked = new Map<string, number>()
   let recent: Row[] = []
   let published = Number(log.meta('published') ?? 0)
@@ -88,7 +88,7 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
     })
   }
 
-  /** What was asked for before this head began and has no result. */
+  /** Opens the work that was asked for before this head began and that has no result. */
   function openWorkOfLog(): void {
     if (work.length === 0) return
     for (const event of log.events({
@@ -119,7 +119,10 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
     return confirming
   }
 
-  /** From the last confirmed position on, page by page. Commits meanwhile publish nothing: the last page has them. */
+  /**
+   * Publishes from the last confirmed position on, page by page. Commits meanwhile publish nothing: the last page has
+   * them.
+   */
   async function republish(): Promise<void> {
     await confirming
     whole = false

@@ -1,16 +1,16 @@
-/** How often a process of the head's may be started again, and when. */
+/** Limits how often, and says when, a process of the head may be started again. */
 import { RlError } from '../../errors.ts'
 
-/** A process that lived for less counts as one that could not start. */
+/** Shorter lives count as a failed start. */
 const START_MS = 10_000
 const START_FAILURES = 4
-/** How often a role may end by a fault of its own within an hour: each time it pays again for what it had not finished. */
+/** Highest number of faults with which a role may end within an hour. Each restart pays again for unfinished work. */
 const RESTARTS_AN_HOUR = 20
 const HOUR_MS = 3_600_000
 
 export type ProcessEnd = {
   readonly livedMs: number
-  /** It ended by a fault of its own; a signal comes from outside. */
+  /** True if it ended by a fault of its own. A signal comes from outside. */
   readonly isFault: boolean
   /** Somebody killed it: that says nothing of whether it can start. */
   readonly isKilled: boolean
@@ -19,8 +19,8 @@ export type ProcessEnd = {
 }
 
 /**
- * Takes the ends of one role's processes, one after another; returns after how long (ms) the next is to be started.
- * Errors: `head.role-fails` where it ends again and again as soon as it is started, `head.restarts-spent`.
+ * Takes the ends of one role's processes, one after another. Returns the time (ms) after which the next process starts.
+ * Errors: `head.role-fails` if it ends again and again right after its start, `head.restarts-spent`.
  */
 export function openRestartBudget(
   name: string,

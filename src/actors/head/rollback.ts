@@ -11,8 +11,8 @@ export type RollbackCheck = {
    */
   readonly refusal: (event: CheckedEvent) => RlError | null
   /**
-   * Checks what a reader knows: its last position, a position with its hash, and the epoch of the head it heard last.
-   * Errors: `log.rolled-back`.
+   * Checks a reader's knowledge: its last position, a position with its hash, and the epoch of the last head that it
+   * heard. Errors: `log.rolled-back`.
    */
   readonly checkSeen: (known: number, seen: ReadRequest['seen'], heard?: number) => void
 }

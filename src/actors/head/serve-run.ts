@@ -1,4 +1,6 @@
-/** What makes a process the head of a run, on whatever bus: it takes the fence, then answers for the log and watches the actors. */
+/**
+ * Makes a process the head of a run, on any bus. It takes the fence, then answers for the log and watches the actors.
+ */
 import type { RlError } from '../../errors.ts'
 import type { Bus, WorkQueue } from '../../events/bus.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
@@ -27,18 +29,21 @@ export type ServeRunOptions = {
   /** Queues of other work, e.g. of executors. */
   readonly queues?: readonly WorkQueue[]
   readonly heartbeatMs: number
-  /** Nobody else can be on this broker: what an earlier head left is taken at once. */
+  /** True if nobody else can be on this broker. An earlier head's record is then taken at once. */
   readonly alone: boolean
-  /** How long a head that says nothing keeps the run, and how often one says that it lives; for tests. */
+  /** Time for which a silent head keeps the run, and time between its renewals. For tests. */
   readonly fenceTimes?: { readonly leaseMs: number; readonly renewMs: number }
-  /** Brings a broker back that answers nothing; without it that can only be told. */
+  /** Brings a broker back that answers nothing. Without it the silence can only be told. */
   readonly reviveBroker?: (reason: string) => void
-  /** What the process measures of itself, for `rl status`. */
+  /** The process's own measurements, for `rl status`. */
   readonly measured: () => Pick<LiveRun, 'brokerRestarts' | 'loopDelay'>
   readonly platform?: Platform
 }
 
-/** Errors: `head.second` where the run has another head, and those of the bus. The log and the bus stay open. */
+/**
+ * Serves a run as its head. Errors: `head.second` if the run has another head, and those of the bus. The log and the
+ * bus stay open.
+ */
 export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
   const {
     log,
@@ -57,7 +62,7 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
   let service: LogService | null = null
   let toldSilence = 0
 
-  /** A log begins with RunStarted: what strikes before that is not written, or the run could never begin. */
+  /** Tells an event. A log begins with RunStarted, or the run could never begin. So earlier events are not written. */
   function tell(event: NewEvent): void {
     if (log.head().position === 0) return
     try {
@@ -67,7 +72,10 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     }
   }
 
-  /** A broker that hangs, or that turned its store off because the disk was full, holds the whole run up. */
+  /**
+   * Tells the broker's silence. A broker that hangs, or that turned its store off on a full disk, holds the whole run
+   * up.
+   */
   function onSilence(since: number): void {
     if (since !== toldSilence) tell(brokerStall(since, platform.clock.now()))
     toldSilence = since

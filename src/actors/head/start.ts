@@ -1,4 +1,7 @@
-/** The head of a run: takes the log, starts what the run needs, shows how it goes, and ends all of it in good order. */
+/**
+ * The head of a run. It takes the log, starts what the run needs, shows the progress, and ends everything in good
+ * order.
+ */
 import { mkdirSync } from 'node:fs'
 import { relative } from 'node:path'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
@@ -166,7 +169,7 @@ function newRunId(): string {
   return `r${new Date().toISOString().replace(/[-:]/g, '').slice(0, 15).toLowerCase()}`
 }
 
-/** A new id whose folder is this run's alone: heads that start within a second get different ones. */
+/** Returns a new id whose folder is this run's alone. Heads that start within one second get different ids. */
 function claimedRunId(): string {
   makePrivateFolder(runsFolder())
   const id = newRunId()
@@ -181,7 +184,7 @@ function claimedRunId(): string {
   }
 }
 
-/** The config that a log begins with, and the one that holds now: in a fork they differ. */
+/** The config that a log begins with, and the one that holds now. They differ in a fork. */
 type Configs = { readonly first: Config; readonly config: Config }
 
 async function newConfig({ config: file, set, roles }: StartOptions): Promise<Configs> {
@@ -190,7 +193,7 @@ async function newConfig({ config: file, set, roles }: StartOptions): Promise<Co
   return { first: config, config }
 }
 
-/** A run goes on with the config that it began with; the command that began it goes on with it as well. */
+/** Returns the config that the run began with. The command that began the run also goes on with it. */
 async function resumedConfigs(folder: RunFolder, options: StartOptions): Promise<Configs> {
   const configs = configsOf(folder, options.trust)
   await loadSetting(configs.config.environment)
@@ -198,7 +201,9 @@ async function resumedConfigs(folder: RunFolder, options: StartOptions): Promise
   return configsOf(folder, options.trust)
 }
 
-/** What `--set` says otherwise than the run has it is refused; what a file or a variable says otherwise is told. */
+/**
+ * Refuses values of `--set` that differ from the run's config. Only reports values of a file or a variable that differ.
+ */
 function checkSaid(config: Config, { run, config: named, configGiven, set }: StartOptions): void {
   const file = configGiven ? named : undefined
   const differences = differencesFrom(config, { file, set, env: process.env })
@@ -222,7 +227,7 @@ function checkSaid(config: Config, { run, config: named, configGiven, set }: Sta
   )
 }
 
-/** A run that is over is over: says so, and how it is prolonged. Returns false if it is not over. */
+/** Tells that a run is over, and how to prolong it. Returns false if it is not over. */
 function tellIfOver({ run, log: path }: RunFolder): boolean {
   const log = openLogReader(path)
   try {
@@ -268,10 +273,10 @@ function firstEvent(config: Config, made: MadeBy, resumed: boolean): NewEvent {
   }
 }
 
-/** What decides and answers in a run from here on: the code, and what is the user's own. */
+/** Code and rules that decide and answer in a run from here on, including the user's own. */
 type MadeBy = Pick<EventData<'RunStarted'>, 'codeVersion' | 'rules'>
 
-/** Told where a run goes on under other code or rules than those that it was last decided by. */
+/** Returns lines to show if a run goes on under other code or rules than those that decided it last. */
 function changeLines(log: LogReader, now: MadeBy): string[] {
   const before = [...log.events({ types: ['RunStarted', 'RunResumed'] })]
     .map(({ data }) => data)
@@ -288,7 +293,7 @@ function changeLines(log: LogReader, now: MadeBy): string[] {
   ]
 }
 
-/** How to start the roles that this head was told not to start. */
+/** Tells how to start the roles that this head was told not to start. */
 function elsewhereLines(
   { roles }: StartOptions,
   { run, credentials }: RunFolder,
@@ -321,7 +326,7 @@ function childSpecs({ run }: Config, { roles }: StartOptions, executors: number)
   ]
 }
 
-/** What was said before this head began does not end it: a resumed run tries again. */
+/** Resolves with the end of the run. Events from before this head began do not end it: a resumed run tries again. */
 function runOver(begun: number): { readonly see: (event: LoggedEvent) => void; readonly end: Promise<End> } {
   let settle: (end: End) => void = () => {}
   const end = new Promise<End>((resolve) => {
@@ -357,7 +362,7 @@ function failureOf({ role, job, done, attempts, error }: EventData<'WorkFailed'>
   return `${role}: ${job} (${done}) failed ${attempts} times, the last with: ${error}`
 }
 
-/** A role that ends again and again pauses the run. */
+/** Pauses the run if a role ends again and again. */
 function spent(children: Promise<never>): Promise<End> {
   return children.catch((error: unknown) => ({ kind: 'paused', reason: explain(error) }))
 }

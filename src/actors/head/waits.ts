@@ -1,4 +1,4 @@
-/** What the run waits for, with deadlines: what `rl status` shows where no worker holds the work. */
+/** Things that the run waits for, with deadlines. `rl status` shows them if no worker holds the work. */
 import type { Config } from '../../config.ts'
 import type { Role } from '../../events/envelope.ts'
 import { rolloutsOver } from '../decider/books.ts'
@@ -6,7 +6,7 @@ import { allTasksThere } from '../decider/task-counts.ts'
 import type { Wait } from '../runtime/waits.ts'
 import { evaluationOver, type HeadContext } from './iterations.ts'
 
-/** What the head waits for now, each with its deadline. */
+/** Lists what the head waits for now, each with its deadline. */
 export function awaitedBy(context: HeadContext, config: Config): readonly Wait[] {
   const { deadlines, iterations } = config.run
   const waits: Wait[] = []

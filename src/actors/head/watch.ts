@@ -1,6 +1,6 @@
 /**
- * The head's eye on the actors: who lives, what each waits for, who went silent. Also the lease of each decider: the
- * log holds who took the role (ActorStarted), and while that process is heard of nobody else gets it.
+ * Watches the actors: which live, what each waits for, and which went silent. It also holds the lease of each decider.
+ * The log tells which process took the role (ActorStarted). No other process gets the role while that one is heard of.
  */
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
@@ -19,17 +19,19 @@ import type { ActorStatus } from '../runtime/status.ts'
 import type { Admit } from './log-service.ts'
 
 export type Watch = {
-  /** Refuses a second decider of a role; for the log service. */
+  /** Refuses a second decider of a role. The log service calls it. */
   readonly admit: Admit
-  /** Hears of what was appended; for the log service. */
+  /** Hears of appended events. The log service calls it. */
   readonly observe: (events: readonly { readonly event: CheckedEvent }[]) => void
-  /** Begins to listen and to look for silent actors; `report` appends what it finds. */
+  /** Begins to listen and to look for silent actors. `report` appends the findings. */
   readonly start: (bus: Bus, report: (event: NewEvent) => void) => void
   /** Actors that were heard of and did not leave, silent ones included. */
   readonly actors: () => readonly WatchedActor[]
-  /** A process is known to have ended: its role is free at once. Its place is this one if none is told. */
+  /** Tells that a process has ended, so that its role is free at once. `place` is this place if absent. */
   readonly forget: (pid: number, place?: string) => void
-  /** For how long (ms) a process of this place has said nothing; null if it was never heard of or has left. */
+  /**
+   * Returns how long (ms) a process of this place has been silent. Returns null if it was never heard of or has left.
+   */
   readonly silentMs: (role: Role, pid: number) => number | null
   readonly stop: () => void
 }
@@ -43,7 +45,7 @@ export type WatchedActor = ActorStatus & {
 type Entry = { status: ActorStatus; heardAt: number; stalled: boolean }
 type Holder = EventData<'ActorStarted'> & { readonly since: number }
 
-/** Anybody who may publish a heartbeat may publish nonsense: what is none is not heard. */
+/** Shape of a heartbeat. Any publisher of heartbeats may publish nonsense, which is ignored. */
 export const HEARTBEAT = z.object({
   role: z.enum(ROLES),
   worker: z.string().min(1).max(200),
@@ -74,16 +76,19 @@ export const HEARTBEAT = z.object({
 
 const HEARTBEAT_BOUNDS: Bounds = { bytes: 32 * 1024, values: 1_024 }
 
-/** Actors of a role heard of at a time; more are not heard, so that invented names take no memory, and no other role's place. */
+/**
+ * Most actors of a role that are heard of at a time. Others are ignored, so that invented names take neither memory nor
+ * another role's place.
+ */
 const MOST_ACTORS = 1024
 
-/** An actor is stalled when so many of its heartbeats did not come. The watch looks often enough to tell within two. */
+/** An actor is stalled after this number of missing heartbeats. The watch looks often enough to tell within two. */
 const SILENT_BEATS = 1.6
-/** How long a process that the log names keeps its role without being heard of. */
+/** Time for which a process that the log names keeps its role without a heartbeat. */
 const HOLD_BEATS = 2
-/** A role that some process had and none has for so many heartbeats is missed. */
+/** A role is missed if a process had it and none has had it for this number of heartbeats. */
 const VACANT_BEATS = 30
-/** A silent actor is spoken of for so long. */
+/** Time for which a silent actor is still told of. */
 const FORGET_MS = 900_000
 
 /** Whether it is known to have ended. Of a process that nobody can look at from here the time has to pass. */
@@ -125,8 +130,8 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
   }
 
   /**
-   * A decider that is let in holds its role from then on: one that was sent together with it comes too late. Whatever the one
-   * before still decides is refused.
+   * Admits deciders one at a time. A decider that is let in holds its role from then on. Another that was sent together
+   * with it comes too late. Later decisions of the previous decider are refused.
    */
   function admit({ envelope }: CheckedEvent): RlError | null {
     if (envelope.type !== 'ActorStarted') return isDecision(envelope) ? fence(envelope.actor) : null
@@ -154,7 +159,10 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
     })
   }
 
-  /** A user speaks for the processes of its own role, and a further worker not for the decider; the head for all. */
+  /**
+   * Takes a heartbeat. A user speaks for the processes of its own role, but a further worker does not speak for the
+   * decider. The head speaks for all.
+   */
   function hear(subject: string, body: Uint8Array): void {
     const status = parseRequest(HEARTBEAT, body, HEARTBEAT_BOUNDS)
     const user = subject.slice(subject.lastIndexOf('.') + 1)
@@ -246,7 +254,7 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
           try {
             hear(subject, body)
           } catch {
-            // Telemetry is lossy: a heartbeat that cannot be read is none.
+            // Telemetry is lossy: an unreadable heartbeat is ignored.
           }
         }),
         bus.onReconnect(() => pardon()),

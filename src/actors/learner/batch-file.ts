@@ -21,19 +21,22 @@ const column = z.instanceof(Uint8Array)
 const segmentSchema = z.strictObject({
   /** Rollout and first step, e.g. `3/train-00012/5#0`. */
   id: z.string(),
-  /** Version that sampled it: older than the parent where rollouts may be stale. */
+  /** Version that sampled it. It is older than the parent if rollouts may be stale. */
   policyVersion: z.int().nonnegative(),
   /** Int32 [T]. */
   tokensI32: column,
-  /** Uint8 [T]: the loss mask, 1 where a token was sampled and is trained. */
+  /** Uint8 [T]: the loss mask, 1 if a token was sampled and is trained. */
   maskU8: column,
-  /** Float32 [T]: log-probs at sampling, where the mask is 1. */
+  /** Float32 [T]: log-probs at sampling of the tokens whose mask is 1. */
   logprobsF32: column,
-  /** Float32 [T]: where the mask is 1. */
+  /** Float32 [T]: advantages of the tokens whose mask is 1. */
   advantagesF32: column,
-  /** Float32 [T]: log-probs of the KL reference; those at sampling where absent. */
+  /** Float32 [T]: log-probs of the KL reference. If absent, those at sampling are used. */
   referenceLogprobsF32: column.optional(),
-  /** Int32 [T + 1] and values: tokens allowed at each position, an empty range allows all; absent where all were. */
+  /**
+   * Int32 [T + 1] and values: tokens allowed at each position. An empty range allows all. Absent if all tokens were
+   * allowed.
+   */
   allowedOffsetsI32: column.optional(),
   allowedI32: column.optional(),
 })
@@ -111,7 +114,10 @@ function sampleOf(segment: z.infer<typeof segmentSchema>): BatchFile['samples'][
   }
 }
 
-/** Columns of other lengths than the tokens', or ranges that are none, would restrict other tokens than were restricted. */
+/**
+ * Checks the columns. With other lengths than the tokens', or with wrong ranges, other tokens would be restricted than
+ * at sampling.
+ */
 function checkColumns(segment: z.infer<typeof segmentSchema>): void {
   const refuse = (what: string): never => {
     throw new RlError(`segment ${segment.id} of the batch: ${what}`, {

@@ -1,6 +1,6 @@
 /**
- * How many calls of an endpoint a role may make in a run, whatever number of processes it has and however often they are started
- * again: calls are taken from the log in lots before they are made, so they are never more than allowed.
+ * Limits the calls of an endpoint that a role may make in a run, for all its processes and restarts together. Lots of
+ * calls are taken from the log before the calls are made, so their number never exceeds the limit.
  */
 import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
@@ -14,11 +14,14 @@ export type CallBudget = {
   readonly spend: () => Promise<void>
 }
 
-/** A process that ends loses what is left of its lot: a hundredth of the budget at most. */
+/** Number of lots of a budget. A process that ends loses the rest of its lot: at most a hundredth of the budget. */
 const LOTS = 100
 const MOST_A_LOT = 64
 
-/** Whose calls each budget is for. Agents behind the gateway, which works for the environment, call the policy's endpoint. */
+/**
+ * Section whose budget each role's calls use. Agents behind the gateway, which works for the environment, call the
+ * policy's endpoint.
+ */
 const SECTIONS = {
   policy: 'policy',
   environment: 'policy',
@@ -26,12 +29,12 @@ const SECTIONS = {
   adapter: 'adaptation',
 } as const
 
-/** The section of the config that has a role's budget; null for a role that calls nothing. */
+/** Returns the section of the config with a role's budget, or null for a role that calls nothing. */
 export function budgetSection(role: Role): (typeof SECTIONS)[keyof typeof SECTIONS] | null {
   return role === 'head' ? null : SECTIONS[role]
 }
 
-/** Null where the config allows any number of calls. */
+/** Returns null if the config allows any number of calls. */
 export function callBudgetOf(log: LogClient, role: keyof typeof SECTIONS, config: Config): CallBudget | null {
   const section = SECTIONS[role]
   const { maxCalls } = config[section].expert
@@ -81,7 +84,7 @@ function openCallBudget(
     }
   }
 
-  /** False where another process took the lot, or what is left is less by now: the log tells more then. */
+  /** Returns false if another process took the lot, or if less is left by now. The log then tells more. */
   async function isTaken(lot: EventData<'CallsReserved'>): Promise<boolean> {
     const before = taken
     try {

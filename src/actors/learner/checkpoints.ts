@@ -19,12 +19,15 @@ export type Checkpoint = NonNullable<EventData<'PolicyUpdated'>['checkpoint']>
 
 export const UPDATED = { policy: 'PolicyUpdated', 'reward-model': 'RewardModelUpdated' } as const
 
-/** Where a version is kept in its run's folder. */
+/** Returns the path of a version within its run's folder. */
 export function checkpointPath(role: ModelRole, version: number): string {
   return `checkpoints/${role}/${String(version).padStart(5, '0')}`
 }
 
-/** Errors: `model.bad-path` where the path leads out of the run's folder: events of older versions could name any. */
+/**
+ * Returns the folder of a checkpoint. Errors: `model.bad-path` if the path leads out of the run's folder: events of
+ * older versions could name any path.
+ */
 export function checkpointFolder(run: string, { path }: Pick<Checkpoint, 'path'>): string {
   const { folder } = runFolder(run)
   const inner = join(folder, path)
@@ -51,7 +54,8 @@ export async function saveCheckpoint(
 }
 
 /**
- * The same in a folder that is named by its digest: of two trainers of one version each has its own, and the log says whose holds.
+ * Saves a version in a folder that is named by its digest. If two trainers make one version, each has its own folder,
+ * and the log says whose holds.
  */
 export async function saveApart(
   model: TrainableModel,
@@ -85,15 +89,16 @@ export async function adoptFolder(
 ): Promise<Checkpoint> {
   const path = checkpointPath(role, version)
   const own = checkpointFolder(run, { path })
-  // Caches of models are made of links: what the run goes on from is its own.
+  // Caches of models are made of links, but a run owns the files that it goes on from.
   await cp(folder, own, { recursive: true, dereference: true })
   syncFolder(own)
   return { path, sha256: await weightsDigest(await readModelFolder(own)) }
 }
 
 /**
- * The folder with the weights of a version: its own, or where weights did not change that of an earlier one. A version from
- * before a fork lies with the run that made it. Errors: `model.corrupt` where its weights are not those of the event.
+ * Returns the folder with the weights of a version. If its weights did not change, that is the folder of an earlier
+ * version. A version from before a fork lies with the run that made it. Errors: `model.corrupt` if the weights are not
+ * those of the event.
  */
 export async function checkpointOf(
   log: LogClient,
@@ -112,9 +117,12 @@ export async function checkpointOf(
 }
 
 /**
- * Where a checkpoint lies.
- * @param name how people are told of it
- * @throws RlError `model.bad-path`; `model.corrupt` where its weights are not those of the event, or another file is not as it was written
+ * Checks a checkpoint and returns its folder.
+ *
+ * @param name the version's name in error texts
+ * @throws RlError `model.bad-path`
+ * @throws RlError `model.corrupt` if its weights are not those of the event, or another file has changed since it was
+ * written
  */
 export async function checkedFolder(run: string, checkpoint: Checkpoint, name: string): Promise<string> {
   const folder = checkpointFolder(run, checkpoint)
@@ -133,7 +141,9 @@ export async function newestVersion(log: LogClient, role: ModelRole): Promise<nu
   return events.at(-1)?.data.version ?? null
 }
 
-/** The folder with a version's weights; that of a version 0 which this run has just made and not told yet. */
+/**
+ * Returns the folder with a version's weights. It may be a version 0 which this run has just made and has not told yet.
+ */
 export async function weightsFolder(log: LogClient, role: ModelRole, version: number): Promise<string> {
   const own = checkpointFolder(log.run, { path: checkpointPath(role, version) })
   const [told] = await log.positionsOf([`${UPDATED[role]}/${version}`])

@@ -23,15 +23,15 @@ type Section = Pick<ModelOptions, Usual> & {
   readonly expert: Pick<ModelOptions, FinePoint>
 }
 
-/** Of a deadline, so that an answer (or why there is none) still reaches the one who waits. */
+/** Share of a deadline. The rest lets the answer, or the reason why there is none, reach the asker in time. */
 export const SHARE_OF_DEADLINE = 0.95
 
 /**
- * @param name the section's, which errors say
- * @param budgetSeconds how long the asker waits for one generation, retries included
- * @param calls what each call is taken from
+ * @param name the section's name, for errors
+ * @param budgetSeconds time that the asker waits for one generation, retries included
+ * @param calls budget that each call is taken from
  * @param readImage for prompts with images
- * @throws RlError `config.invalid` where the section's provider answers no prompts
+ * @throws RlError `config.invalid` if the section's provider answers no prompts
  */
 export async function endpointOf(
   name: ModelOptions['section'],
@@ -59,7 +59,7 @@ export async function endpointOf(
   })
 }
 
-/** Of a section what concerns its model: a user's provider is told no more. */
+/** Returns the part of a section that concerns its model. A user's provider gets no more. */
 function optionsOf(section: Omit<Section, 'provider'>) {
   const { model, baseUrl, window, elsewhere } = section
   const { apiKeyEnv, concurrency, promptPrice, completionPrice, windowTokens } = section.expert
@@ -71,8 +71,9 @@ function optionsOf(section: Omit<Section, 'provider'>) {
 }
 
 /**
- * One short call: a wrong name, key or address, or sampling that the model does not take, is told before anything depends on it. The
- * endpoint is asked how long its context is, so that the first long prompt finds it known.
+ * Makes one short call. A wrong name, key or address, or refused sampling, is told before anything depends on it. The
+ * endpoint is asked for its context size, so that it is known before the first long prompt.
+ *
  * @param sampling as the section will ask: hosted reasoning models refuse other temperatures than 1
  */
 export async function tryOut(

@@ -2,10 +2,12 @@ import type { TrainingSample } from '../../models/port.ts'
 import { isLearnable } from '../../models/trained-answer.ts'
 
 /**
- * The samples that a pass can take, and how many it cannot: one that is too long, or of which nothing can be learned (token ids that
- * the model has not, columns that disagree), is left out and counted. It ends no update.
- * @param most tokens of the longest that fits
- * @param vocabulary how many token ids the model has; unknown if absent
+ * Returns the samples that a pass can take, and the number of others. A sample is left out and counted if it is too
+ * long, or if nothing can be learned from it. Examples are unknown token ids and columns that disagree. Such a sample
+ * ends no update.
+ *
+ * @param most number of tokens of the longest sample that fits
+ * @param vocabulary number of token ids of the model; unknown if absent
  */
 export function fittingSamples(
   samples: readonly TrainingSample[],

@@ -1,4 +1,7 @@
-/** First versions of models, made once and kept by what they were made from. Several processes may make the same at once. */
+/**
+ * First versions of models, made once and kept by the digest of their recipe. Several processes may make the same
+ * version at once.
+ */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
@@ -14,7 +17,7 @@ export type KeptModel = {
   /** A Hugging Face folder without optimiser state: moments of imitation are no moments of RL. */
   readonly folder: string
   readonly cached: boolean
-  /** What was measured when it was made; none of models that an older version kept. */
+  /** Figures from the making of the model. Empty for models that an older version kept. */
   readonly figures: Figures
 }
 
@@ -22,7 +25,7 @@ export type Recipe<M extends TrainableModel> = {
   /** Folder in which finished models are kept. */
   readonly cache: string
   readonly name: string
-  /** All that decides what comes out, as JSON: with the same `compute`, the same identity is the same model. */
+  /** Everything that determines the model, as JSON. With the same `compute`, the same identity is the same model. */
   readonly identity: unknown
   readonly compute: Compute
   readonly open: () => Promise<M>
@@ -41,7 +44,7 @@ export async function keptModel<M extends TrainableModel>({
   open,
   teach,
 }: Recipe<M>): Promise<KeptModel> {
-  // Sums differ in their last digits with the backend, its kernels and its threads, and what is learned with them.
+  // Sums differ in their last digits with the backend, its kernels and its threads. So do the learned weights.
   const { used } = await probeBackend(compute)
   const folder = join(cache, `${name}-${digestOf([identity, used])}`)
   if (isWhole(folder)) return { folder, cached: true, figures: figuresIn(folder) }
@@ -59,7 +62,7 @@ export async function keptModel<M extends TrainableModel>({
   }
 }
 
-/** Where another process was first, its model stays: it is the same. */
+/** Moves a finished model to its place. If another process was first, its model stays: both are the same. */
 async function place(partial: string, folder: string): Promise<void> {
   if (!isWhole(folder)) await rm(folder, { recursive: true, force: true })
   try {

@@ -4,8 +4,8 @@ import type { TrainingSample } from '../../models/port.ts'
 import { checkpointOf, type ModelRole } from './checkpoints.ts'
 
 /**
- * The samples with the log-probs of the KL reference: version 0 for `base`; for `iteration` the behaviour log-probs stand
- * already in the samples.
+ * Returns the samples with the log-probs of the KL reference. For `base` it is version 0. For `iteration` the samples
+ * already hold the behaviour log-probs.
  */
 export async function withReference(
   samples: readonly TrainingSample[],
@@ -19,7 +19,7 @@ export async function withReference(
     readonly log: LogClient
     readonly role: ModelRole
     readonly compute: Compute
-    /** As of the behaviour log-probs; 1 where absent. */
+    /** Temperature of the behaviour log-probs. It is 1 if absent. */
     readonly temperature?: number
   },
 ): Promise<readonly TrainingSample[]> {

@@ -19,12 +19,15 @@ import type { Batch } from './update.ts'
 import { logprobTemperature, trainingAt } from './update-options.ts'
 import { VERSION_EVENTS } from './version-events.ts'
 
-/** Each sample with the version that it came from: older than the parent where rollouts may be stale. */
+/**
+ * A batch whose samples name the versions that sampled them. A version is older than the parent if rollouts may be
+ * stale.
+ */
 export type OutsideBatch = Omit<Batch, 'samples'> & {
   readonly samples: readonly (TrainingSample & { readonly policyVersion: number })[]
 }
 
-/** Resolves to nothing where the log holds the version, else to the version that has no weights of its own. */
+/** Resolves to nothing if the log holds the version, else to the version that has no weights of its own. */
 export async function trainOutside(
   role: ModelRole,
   { iteration, version, parentVersion, seed }: Train,
@@ -80,7 +83,7 @@ export async function trainOutside(
   return signal.aborted ? [] : unchanged(`no trainer answered within ${deadlineSeconds} s`)
 }
 
-/** Null where the weights never lay in a run's folder. */
+/** Returns null if the weights never lay in a run's folder. */
 async function parentOf(
   log: LogClient,
   role: ModelRole,

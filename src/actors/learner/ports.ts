@@ -24,14 +24,14 @@ export type Judge = {
   readonly concurrency: number
 }
 
-/** What a provider opens for a role. */
+/** A model that a provider opens for a role. */
 export type OpenedModel = Pick<Worker, 'counters' | 'prepare' | 'broken' | 'close'> & {
-  /** What people want to know of it, e.g. the model and its backend. */
+  /** Facts for people, e.g. the model and its backend. */
   readonly note: string
   readonly learner: Learner
 }
 
-/** What an update is made of, for a learner here or a trainer outside. */
+/** Returns the batch of an update, for a learner here or an outside trainer. */
 export type BatchOf = (job: Train) => Promise<OutsideBatch>
 
 /** The learner with updates by a trainer outside. Version 0 is made as before. */

@@ -1,4 +1,4 @@
-/** Prompts are files in config/prompts: events name the SHA-256 of the one that was used. */
+/** Prompts, as files in config/prompts. Events name the SHA-256 of the used file. */
 import { createHash } from 'node:crypto'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import type { ChatMessage, ContentPart, ImageRef } from '../../models/port.ts'
 import { readTextSync } from '../../text-file.ts'
 
 export type PromptFile = {
-  /** Of the whole file. */
+  /** Digest of the whole file. */
   readonly sha256: string
   /** The messages with every placeholder filled, by text or by images. Errors: `prompt.placeholder`. */
   readonly render: (values: Readonly<Record<string, string | readonly ImageRef[]>>) => ChatMessage[]
@@ -51,7 +51,7 @@ export function parsePrompt(name: string, text: string): PromptFile {
   }
 }
 
-/** A text, or parts where images are among the values that it asks for. */
+/** Returns a text, or parts if the template asks for values with images. */
 function filled(
   name: string,
   template: string,
@@ -79,14 +79,15 @@ function filled(
 
 /** An episode in lines, for prompts. */
 export type EpisodeLines = {
-  /** [actions + 1], or [actions] where the last one is not to be shown. */
+  /** [actions + 1], or [actions] if the last one is not to be shown. */
   readonly observations: readonly string[]
   readonly actions: readonly string[]
 }
 
 /**
- * `observation: …` and `action: …` in turn, from the first observation on.
- * @param steps how many of the latest actions are shown; the first observation always is
+ * Returns `observation: …` and `action: …` in turn, from the first observation on.
+ *
+ * @param steps number of latest actions that are shown; the first observation always is
  * @param numbered whether actions bear their number, from 1
  */
 export function episodeText(
@@ -104,9 +105,10 @@ export function episodeText(
 }
 
 /**
- * What was done, for models that see what came of it: an action a line with its number, and why it could not be done.
+ * Tells a seeing model what was done: each action on a line with its number, and why it could not be done.
+ *
  * @param brief an action in a line
- * @param steps how many of the latest actions are told; null for all
+ * @param steps number of latest actions that are told; null for all
  */
 export function doneText(
   { observations, actions }: EpisodeLines,

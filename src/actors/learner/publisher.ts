@@ -1,7 +1,7 @@
 /**
- * Brings new versions of a role's model to its servers: load under a name of its own, one canary request, then the switch
- * (PolicyPublished, RewardModelPublished), and the oldest is unloaded. A server that does not acknowledge in time is left out;
- * where none does, the version before goes on.
+ * Brings new versions of a role's model to its servers. Each version is loaded under a name of its own and gets one
+ * canary request. Then comes the switch (PolicyPublished, RewardModelPublished), and the oldest version is unloaded. A
+ * server that does not acknowledge in time is left out. If no server acknowledges, the previous version goes on.
  */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -24,16 +24,18 @@ type Updated = LoggedEvent<'PolicyUpdated'>
 export type Publisher = {
   readonly targets: Targets
   /**
-   * Counts a call of a version, which waits for what `startPublisher` brings back: it is not unloaded before the call is over, or
-   * `drainSeconds` have passed. Where a server does not know a version that it had, the versions are loaded once more, then it is called again.
+   * Counts a call of a version, which waits for what `startPublisher` brings back. The version is not unloaded before
+   * the call is over, or `drainSeconds` have passed. If a server does not know a version that it had, the versions are
+   * loaded once more. Then the call is made again.
    */
   readonly use: <T>(version: number, work: () => Promise<T>) => Promise<T>
   readonly stop: () => Promise<void>
 }
 
 /**
- * Follows the versions of a role's model and publishes each that has weights. Those that the log says are served are loaded
- * once more: a server that was started again since has none of them.
+ * Follows the versions of a role's model and publishes each that has weights. Versions that the log calls served are
+ * loaded once more: a restarted server has none of them.
+ *
  * @throws RlError `config.key` for a key that no header can hold
  */
 export async function startPublisher(config: Config, role: ModelRole, log: LogClient): Promise<Publisher> {
@@ -56,7 +58,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
   const begun = new Promise<void>((resolve) => {
     ready = resolve
   })
-  // What is brought back comes first: where weights take the place of others the newest stay.
+  // Versions that are brought back come first. So the newest ones stay if weights replace others.
   let turn = begun
 
   function see(event: LoggedEvent): void {
@@ -72,7 +74,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
 
   let restoring: Promise<void> | null = null
 
-  /** All at once however many calls ask for it. */
+  /** Restores all versions once, for any number of calls that ask for it. */
   function restored(): Promise<void> {
     restoring ??= restore().finally(() => {
       restoring = null
@@ -104,7 +106,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
       try {
         await tryAdapter(server, calledBy(name), signal)
       } catch (error) {
-        // Nobody will ask for it: it only takes up room.
+        // Nobody will ask for this version: it only takes up room.
         await routes.unload(server, name, signal).catch(() => {})
         throw error
       }
@@ -145,7 +147,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     return Math.max(0, ...taken.map((one) => one.version))
   }
 
-  /** What becomes of each server, all at once, each within the time. */
+  /** Works at all servers at once, each within the time. Returns the state of each server. */
   function atAll(
     withinSeconds: number,
     work: (server: AdapterServer, signal: AbortSignal) => Promise<void>,
@@ -168,8 +170,9 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
   const digests = new Map<string, string | null>()
 
   /**
-   * Tells where the weights of an event lie, or throws `model.corrupt`. Looked at once, and before a server's time begins. A folder on
-   * the servers' machines alone, or of files that nothing here reads, is theirs to check.
+   * Returns a function that tells the folder of an event's weights, or throws `model.corrupt`. The check is made once,
+   * before a server's time begins. A folder that is only on the servers' machines, or whose files nothing here reads,
+   * is theirs to check.
    */
   async function sealedFolder(run: string, checkpoint: Checkpoint): Promise<() => string> {
     const folder = resolve(checkpointFolder(run, checkpoint))

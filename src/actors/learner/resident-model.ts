@@ -1,11 +1,17 @@
-/** A local model in memory. It has the weights of one version at a time; many may use it, and one of them changes it. */
+/**
+ * A local model in memory. It has the weights of one version at a time. Many callers may use it, and one of them
+ * changes it.
+ */
 import type { TrainableModel } from '../../models/port.ts'
 
 /** A model with what its role made around it. */
 type Face = { readonly model: TrainableModel }
 
 export type ResidentModel<F extends Face> = {
-  /** Works with the weights of a version; several may at a time. Other weights are loaded first where it has others. */
+  /**
+   * Works with the weights of a version. Several calls may work at a time. If the model has other weights, those of the
+   * version are loaded first.
+   */
   readonly use: <T>(version: number, work: (face: F) => Promise<T>) => Promise<T>
   /** Works alone, from one version's weights to the next's. Where it fails the weights count as unknown. */
   readonly change: <T>(from: number, to: number, work: (face: F) => Promise<T>) => Promise<T>
@@ -13,7 +19,10 @@ export type ResidentModel<F extends Face> = {
   readonly close: () => Promise<void>
   /** Loads the weights of a version before anybody asks for them. Errors: what is missing or damaged. */
   readonly ready: (version: number) => Promise<void>
-  /** Resolves to the error if the weights of a version are missing or damaged: whoever wants them waits for another process. */
+  /**
+   * Resolves to the error if the weights of a version are missing or damaged. Work with that version waits for another
+   * process.
+   */
   readonly broken: Promise<unknown>
 }
 
@@ -47,7 +56,7 @@ export function residentModel<F extends Face>({ folderOf, open }: ResidentModelO
     tellBroken = resolve
   })
 
-  /** A fault of the disk is none of the work that asks: it waits, and its process ends. */
+  /** Finds the weights. A fault of the disk does not fail the work that asks: the work waits, and its process ends. */
   function findOrWait(version: number): Promise<string> {
     return folderOf(version).catch((error: unknown) => {
       tellBroken(error)

@@ -14,7 +14,7 @@ import { startPublisher } from './publisher.ts'
 import type { Target } from './targets.ts'
 
 export type ServedModel = {
-  /** As the config names it. */
+  /** The model as the config names it. */
   readonly first: PromptedModel
   readonly generate: (
     version: number,
@@ -36,7 +36,7 @@ export async function openServedModel(
   const name = role === 'policy' ? 'policy' : 'rewardModel'
   const section = config[name]
   const { publish } = section
-  // Versions of a model have one tokenizer and one context: what one of them tells holds for all.
+  // Versions of a model share one tokenizer and one context: facts of one version hold for all.
   const shared = { ...section, window: createWindow(section.expert.windowTokens) }
   const calls = callBudgetOf(log, role, config)
   const first = await endpointOf(name, shared, config, budgetSeconds, calls, log.getBlob)
@@ -51,7 +51,7 @@ export async function openServedModel(
     }
 
   const publisher = startPublisher(config, role, log)
-  // Told to whoever asks for a model; until then nobody waits for it.
+  // Each caller hears of this error. Until the first call nobody waits for it.
   publisher.catch(() => {})
   const models = new Map<string, PromptedModel>()
 
@@ -66,7 +66,7 @@ export async function openServedModel(
     return opened
   }
 
-  // A little longer than one server has, which tells why it gave no answer.
+  // The time is a little longer than one server's, so that the server can tell why it gave no answer.
   const budgetMs = budgetSeconds * 1000 * SHARE_OF_DEADLINE + 250
   const outOfTime = () =>
     new RlError(`${section.model}: no answer within ${budgetSeconds} s, and servers are away`, {
@@ -74,7 +74,7 @@ export async function openServedModel(
     })
   const cancelled = () => new RlError(`${section.model}: the call was cancelled`, { code: 'model.aborted' })
 
-  /** By another server where one is away. */
+  /** Asks a server of the version, and another server if one is away. */
   async function ask(version: number, requests: readonly GenerateRequest[], signal: AbortSignal) {
     const { targets } = await publisher
     await targets.settled(version, publish.expert.ackSeconds * 1000)

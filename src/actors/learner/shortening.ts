@@ -8,10 +8,10 @@ export type Asked<Answer> = {
   readonly leftOut: number
 }
 
-/** What a role counts, for `rl status`, of prompts that lost steps. */
+/** Name of a role's count of prompts that lost steps, for `rl status`. */
 export const SHORTENED = 'prompts shortened'
 
-/** What is made of as many of the latest steps as fit, where that is known before it is asked; of none where not even one fits. */
+/** Builds the prompt from as many of the latest steps as fit. Uses no step if not even one fits. */
 export function madeFitting<T>(
   steps: number,
   make: (shown: number) => T,
@@ -24,10 +24,12 @@ export function madeFitting<T>(
 }
 
 /**
- * Asks with as many of the latest steps as fit: the oldest are left out first, the task and the first observation never. A
- * prompt that the model refuses all the same is made shorter and asked again.
- * @param steps that there are to be shown
- * @throws RlError `model.context` where not even a prompt without earlier steps fits, and what `generate` throws
+ * Asks with as many of the latest steps as fit. The oldest steps are left out first, the task and the first observation
+ * never. If the model refuses a prompt all the same, it is made shorter and asked again.
+ *
+ * @param steps number of steps that there are to be shown
+ * @throws RlError `model.context` if not even a prompt without earlier steps fits
+ * @throws errors of `generate`
  */
 export async function askFitting<Request = GenerateRequest, Answer = Generation>(
   steps: number,
@@ -56,7 +58,7 @@ export function isTooLong(error: unknown): boolean {
   return error instanceof RlError && error.code === 'model.context'
 }
 
-/** What is counted, and told of an answer that there is not, where a prompt is too long for the model. */
+/** Name of the count, and reason of a missing answer, if a prompt is too long for the model. */
 export const TOO_LONG = 'the prompt is too long'
 
 /** Share of the steps that stay after a refusal. */

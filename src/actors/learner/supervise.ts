@@ -18,13 +18,15 @@ export type SampleSource = (share: number) => Promise<readonly TrainingSample[]>
 
 /** Updates made under one learning rate. */
 const STRIDE = 10
-/** Share of the way over which the samples come in; afterwards all are drawn from. */
+/** Share of the updates over which the samples arrive. Afterwards updates draw from all samples. */
 const ARRIVAL = 0.7
 
 /**
- * Supervised training over samples drawn in shuffled passes. Which samples an update draws from depends on its number, not
- * on how fast they are made. Resolves to the mean loss of the last tenth of the updates (0 for no updates).
- * @throws RlError `model.not-finite` where the model diverges: it would be kept, and started from, without a word
+ * Trains on samples drawn in shuffled passes. An update's samples depend on its number, not on how fast samples are
+ * made. Resolves to the mean loss of the last tenth of the updates (0 for no updates).
+ *
+ * @throws RlError `model.not-finite` if the model diverges. Without the error it would silently be kept and started
+ * from.
  */
 export async function supervise(
   model: TrainableModel,
@@ -74,7 +76,7 @@ export function rateAt(way: number): number {
   return way < warmUp ? way / warmUp : (1 - way) / (1 - warmUp)
 }
 
-/** Draws in shuffled passes: each sample once before any comes again; what is new joins the next pass. */
+/** Draws in shuffled passes: each sample once before any comes again. New samples join the next pass. */
 export function shuffledPasses(seed: Seed) {
   let order: number[] = []
   let pass = 0

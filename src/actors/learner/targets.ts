@@ -1,4 +1,7 @@
-/** Which server and name answer for a version of a role, as the log says: each that was published until it was retired, else the first endpoint. */
+/**
+ * Server and name that answer for a version of a role, as the log says. A published version is used until it is
+ * retired, else the first endpoint.
+ */
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import type { ModelRole } from './checkpoints.ts'
@@ -12,9 +15,12 @@ export type Target = {
 }
 
 export type Targets = {
-  /** Of a published version one of its servers, in turn; of another that of the newest before it. */
+  /**
+   * Returns one server of a published version, in turn. For another version it returns a server of the newest one
+   * before it.
+   */
   readonly targetOf: (version: number) => Target
-  /** For a while no call goes to this server where another one has the version. */
+  /** For a while no call goes to this server if another one has the version. */
   readonly leaveOut: (baseUrl: string) => void
   /** Whether another server, which is not left out, has what answers for a version. */
   readonly hasOther: (version: number, baseUrl: string) => boolean
@@ -23,7 +29,7 @@ export type Targets = {
   readonly settled: (version: number, ms: number) => Promise<void>
 }
 
-/** An event about versions of this role, by what it tells; null for any other. */
+/** Classifies an event about versions of this role. Returns null for any other event. */
 export function versionEvent(role: ModelRole, event: LoggedEvent) {
   const { updated, published, retired } = VERSION_EVENTS[role]
   switch (event.type) {
@@ -51,18 +57,18 @@ export function countNotServed(log: LogReader): number {
   return count
 }
 
-/** As long as a server may take to be started again. */
+/** Longest time that the restart of a server may take. */
 const AWAY_MS = 60_000
 
 type Published = { readonly version: number; readonly name: string; readonly urls: readonly string[] }
 
 export type TargetsOptions = {
   readonly role: ModelRole
-  /** As the config names it. */
+  /** The target as the config names it. */
   readonly first: Target
   /** Whether versions with weights of their own are brought to servers. */
   readonly publishing: boolean
-  /** What servers call a published version; its own name where absent. */
+  /** Servers' name of a published version. It is the version's own name if absent. */
   readonly modelOf?: (name: string) => string
 }
 
@@ -73,7 +79,7 @@ export function openTargets({ role, first, publishing, modelOf = (name) => name 
   const away = new Map<string, number>()
   let turn = 0
 
-  /** Itself, or the newest before it that a server took; 0 where none did. */
+  /** Returns the version itself, or the newest one before it that a server took. Returns 0 if none did. */
   const standIn = (version: number) =>
     Math.max(0, ...[...published.keys()].filter((other) => other <= version))
   const isUp = (url: string) => (away.get(url) ?? 0) <= performance.now()

@@ -7,7 +7,7 @@ type Section = Config['policy']['training'] | Config['rewardModel']['training']
 /** The keys of the section and its fine points in one map, as BatchReady tells them. */
 export type Training = Omit<Section, 'expert'> & Section['expert']
 
-/** Where an update stands in its run, and of how many samples it is. */
+/** Position of an update in its run, and the number of its samples. */
 export type UpdatePlace = {
   readonly iteration: number
   readonly iterations: number
@@ -32,8 +32,9 @@ export function trainingAt(section: Section, { iteration, iterations, samples }:
 }
 
 /**
- * The config's section as the model port takes it: the PPO update of one iteration.
- * @param temperature that of the behaviour log-probs
+ * Turns the config's section into options of the model port: the PPO update of one iteration.
+ *
+ * @param temperature temperature of the behaviour log-probs
  */
 export function updateOptions(training: Training, seed: Seed, temperature = 1): UpdateOptions {
   const { clipLow, clipHigh, dualClip, klWeight, objective, ratio, constantTokens } = training

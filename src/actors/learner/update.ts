@@ -30,9 +30,9 @@ export type Batch = {
   readonly samples: readonly TrainingSample[]
   /** Rollouts, or tests. */
   readonly trainedOn: readonly string[]
-  /** What stands in the event's metrics beside those of the optimiser. */
+  /** Figures in the event's metrics beside those of the optimiser. */
   readonly health: Readonly<Record<string, number>>
-  /** Why nothing is learned where there is no sample. */
+  /** Reason why nothing is learned if there is no sample. */
   readonly none: string
 }
 

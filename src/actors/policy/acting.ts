@@ -1,4 +1,4 @@
-/** How a model is asked for the next action of an episode, and how its answer is read. */
+/** Asks a model for the next action of an episode, and reads its answer. */
 
 import { explain } from '../../errors.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
@@ -11,24 +11,26 @@ import { type Codec, commandTokens, promptTokens } from '../rollout/packing.ts'
 export type Sampling = {
   readonly temperature: number
   readonly topP: number
-  /** At which temperature log-probs are logged. */
+  /** Temperature at which log-probs are logged. */
   readonly logprobs?: 'model' | 'sampling'
   /** Most tokens of one answer. */
   readonly maxTokens: number
 }
 
-/** One episode's turn: what to generate (null where the context is full), and what the generation means. */
+/** One episode's turn: a request (null if the context is full), and the meaning of the generation. */
 export type ActTurn = {
   readonly request: GenerateRequest | null
   readonly reply: (generation: Generation | null) => ActReply
 }
 
-/** @param shown at most so many earlier steps, for prompts that would not fit; all that the config allows where absent */
+/**
+ * @param shown highest number of earlier steps, for prompts that would not fit; if absent, all that the config allows
+ */
 export type Acting = (act: ActRequest, sampling: Sampling, shown?: number) => ActTurn
 
-/** What of an episode a prompt shows, and what of an answer is trained. */
+/** Parts of an episode that a prompt shows, and parts of an answer that are trained. */
 export type Prompting = {
-  /** Earlier steps that the prompt shows; null for all. */
+  /** Number of earlier steps that the prompt shows. Null for all. */
   readonly historySteps: number | null
   readonly trainReasoning: boolean
 }
@@ -36,16 +38,20 @@ export type Prompting = {
 /** The answer of an episode whose context is full. */
 export const NOT_FITTING: ActReply = { ...EMPTY_REPLY, continues: true }
 
-/** The answer of an episode about which the setting's own code failed; whatever else fails concerns all that are asked about. */
+/**
+ * Returns the answer for one episode if the setting's own code failed in it. Any other error concerns all episodes of
+ * the request.
+ */
 export function faultOf(error: unknown): ActReply {
   if (!isSettingFault(error)) throw error
   return { ...EMPTY_REPLY, fault: explain(error), ofSetting: true }
 }
 
 /**
- * For small models: the text of one admissible command is generated under a trie of all of them, in one packed sequence an
- * episode. Tokens without an alternative are not trained.
- * @param contextTokens of the model; where the next command might not fit, the episode ends
+ * Acts for small models. The text of one admissible command is generated under a trie of all of them. Each episode is
+ * one packed sequence. Tokens without an alternative are not trained.
+ *
+ * @param contextTokens context of the model; if the next command might not fit, the episode ends
  */
 export function choiceActing(codec: Codec, contextTokens: number): Acting {
   return (act, sampling) => {

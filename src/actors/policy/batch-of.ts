@@ -1,4 +1,4 @@
-/** What an update of the policy is made of, read from the log. */
+/** Reads the batch of a policy's update from the log. */
 import type { Config } from '../../config.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { BatchOf } from '../learner/ports.ts'

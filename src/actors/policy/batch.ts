@@ -1,4 +1,4 @@
-/** From an iteration's trajectories and verdicts to what the policy is trained on: rewards, filters, advantages, samples. */
+/** Turns an iteration's trajectories and verdicts into the policy's batch: rewards, filters, advantages, samples. */
 import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
@@ -17,13 +17,13 @@ import { segmentSample } from './samples.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps' | 'actions' | 'usage'>
-/** What of a judged step enters its reward. */
+/** Parts of a judged step that enter its reward. */
 export type JudgedStep = Pick<EventData<'StepScored'>, 'rollout' | 'step' | 'probability' | 'progress'> & {
   readonly judgements: readonly { readonly score: -1 | 0 | 1 }[]
 }
 type Settings = Pick<Config, 'learning' | 'rewardModel' | 'environment' | 'adaptation'>
 
-/** How a rollout ends that did not come to its own end. */
+/** Endings of rollouts that did not come to their own end. */
 const TRUNCATED: ReadonlySet<Trajectory['ended']> = new Set(['step-limit', 'context'])
 
 /** Whether a rollout counts in its group alone (`learning.truncated`). */
@@ -37,7 +37,7 @@ export function isMasked(
 export type PolicyAdvantages = {
   /** Every rollout with an outcome, with what enters its step rewards. */
   readonly rewarded: readonly RewardedRollout[]
-  /** Those of the tasks that are trained on. */
+  /** Rollouts of the tasks that are trained on. */
   readonly kept: readonly RewardedRollout[]
   readonly trained: Advantages
   readonly health: Readonly<Record<string, number>>
@@ -47,14 +47,15 @@ export type PolicyBatch = {
   readonly samples: readonly TrainingSample[]
   /** Rollouts with at least one trained step, in order of the groups. */
   readonly rollouts: readonly string[]
-  /** By rollout, [steps]. */
+  /** Advantages of each rollout, [steps]. */
   readonly advantages: ReadonlyMap<string, Float64Array>
   readonly health: Readonly<Record<string, number>>
 }
 
 /**
- * The batch of one update. `groups` names the rollouts in canonical order; the order of the other arguments is free.
- * Rollouts that lack token ids count in their group, but cannot be trained on. A sample that no pass can take is left out and counted.
+ * Returns the batch of one update. `groups` names the rollouts in canonical order. The order of the other arguments is
+ * free. Rollouts that lack token ids count in their group, but cannot be trained on. A sample that no pass can take is
+ * left out and counted.
  */
 export function policyBatch(
   groups: readonly LearnableGroup[],
@@ -151,7 +152,7 @@ export function policyAdvantages(
   }
 }
 
-/** [steps] by rollout; a step that nobody judged is missing. */
+/** Returns the judged steps of each rollout, [steps]. A step that nobody judged is missing. */
 function byStep(scored: readonly JudgedStep[]): Map<string, JudgedStep[]> {
   const byRollout = new Map<string, JudgedStep[]>()
   for (const one of scored) {
@@ -162,12 +163,15 @@ function byStep(scored: readonly JudgedStep[]): Map<string, JudgedStep[]> {
   return byRollout
 }
 
-/** Its judge failed for good, or was never asked. */
+/** Returns true if the step's judge failed for good, or was never asked. */
 function isUnjudged(step: JudgedStep | undefined): boolean {
   return step === undefined || (step.judgements.length === 0 && step.probability === null)
 }
 
-/** None for a rollout without an outcome, and where verdicts are needed for one that nobody judged: that is nobody's merit or fault. */
+/**
+ * Returns an empty list for a rollout without an outcome. It does so too if verdicts are needed and nobody judged the
+ * rollout. Neither is anybody's merit or fault.
+ */
 function rewardedRollout(
   trajectory: Outcome | undefined,
   task: string,

@@ -1,6 +1,6 @@
 /**
- * The policy's first version: a new model taught on demonstrations of a noisy expert, so that it speaks well and decides
- * poorly, which is what RL then repairs. The same recipe is made once and kept under its digest.
+ * The policy's first version: a new model taught on demonstrations of a noisy expert. So it speaks well and decides
+ * poorly, which RL then repairs. The same recipe is made once and kept under its digest.
  */
 import type { Task } from '../../environments/port.ts'
 import { identityOf, type OpenSetting } from '../../environments/setting.ts'
@@ -38,7 +38,7 @@ export type PolicyColdStart = {
 }
 
 export type ColdStartResources = {
-  /** Where the tasks come from; one episode of each is demonstrated. */
+  /** Source of the tasks. One episode of each task is demonstrated. */
   readonly opened: OpenSetting
   readonly tasks: readonly Task[]
   /** Folder in which finished models are kept, e.g. `.cache/cold-start`. */
@@ -53,13 +53,13 @@ export type PolicyStart = {
   /** A Hugging Face folder without optimiser state. */
   readonly folder: string
   readonly cached: boolean
-  /** Share of the demonstrations that reached the goal; null likewise. */
+  /** Share of the demonstrations that reached the goal. Null in the same cases. */
   readonly expertSuccess: number | null
   /** Demonstrations that were left out: their beginning alone is longer than the context. */
   readonly tooLong: number
   /** Demonstrations that were left out: the environment failed in them. */
   readonly failed: number
-  /** Mean loss of the last updates; null where nothing was demonstrated, or an older version made the model. */
+  /** Mean loss of the last updates. Null if nothing was demonstrated, or if an older version made the model. */
   readonly loss: number | null
 }
 
@@ -97,7 +97,10 @@ export async function coldStartPolicy(
   return startOf(folder, cached, figures)
 }
 
-/** The first version of a released model: a fresh adapter on its folder, taught on demonstrations worded as those who ask it will. */
+/**
+ * Makes the first version of a released model: a fresh adapter on its folder. It is taught on demonstrations in the
+ * words of its later prompts.
+ */
 export async function coldStartAdapter(
   options: Omit<PolicyColdStart, 'preset'> & {
     readonly base: string
@@ -132,7 +135,7 @@ function startOf(folder: string, cached: boolean, figures: Figures): PolicyStart
   return { folder, cached, loss, expertSuccess, tooLong, failed }
 }
 
-/** A supervised start on demonstrations; no figures without an expert. */
+/** Makes a supervised start on demonstrations. Without an expert there are no figures. */
 async function teach(
   model: LocalModelFace,
   lesson: Lesson,
@@ -151,7 +154,10 @@ async function teach(
   return { loss, ...demonstrations.counted() }
 }
 
-/** Null without an expert: then the model begins as it is drawn. Samples are made as they are needed: demonstrating goes on in this thread while the model learns in its own. */
+/**
+ * Returns null if the environment has no expert. The model then starts from random weights. Samples are made lazily:
+ * this thread demonstrates while the model's thread trains.
+ */
 function demonstrationStream(
   opened: OpenSetting,
   tasks: readonly Task[],

@@ -7,17 +7,21 @@ import type { TellFault } from '../runtime/tell-fault.ts'
 export type DemonstrationFaults = {
   /** Whether the task gave no answer in time before: it is not waited for again. */
   readonly isHung: (task: Task) => boolean
-  /** Counts one that was played to its end. */
+  /** Counts a demonstration that was played to its end. */
   readonly played: () => void
-  /** Counts one that failed and tells it. @throws the error where it is not of a task, or where most of all fail */
+  /**
+   * Counts a failed demonstration and tells it.
+   *
+   * @throws the error if no task's code caused it, or if most demonstrations fail
+   */
   readonly failed: (task: Task, error: unknown) => Promise<void>
-  /** Demonstrations that failed, those of tasks that hang included. */
+  /** Returns the number of demonstrations that failed, including those of hanging tasks. */
   readonly count: () => number
-  /** The first fault; null without any. */
+  /** Returns the first fault, or null if there is none. */
   readonly first: () => RlError | null
 }
 
-/** So many may fail before it counts that most of them do. */
+/** Number of failures below which their share does not count. */
 const FEW = 8
 
 export function demonstrationFaults(tell: TellFault): DemonstrationFaults {

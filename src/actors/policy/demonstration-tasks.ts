@@ -7,8 +7,9 @@ import type { OpenSetting } from '../../environments/setting.ts'
 const DEMONSTRATION_SEED = 1_000_000_007
 
 /**
- * Does something with what a cold start imitates on: tasks of its own where tasks are generated, else those of the training split. What
- * is opened for it is closed behind it: its browser or sandboxes would be there for the whole run.
+ * Uses the tasks that a cold start imitates. If tasks are generated, they are tasks of its own, else those of the
+ * training split. Everything opened for them is closed afterwards: else browsers or sandboxes would stay for the whole
+ * run.
  */
 export async function withDemonstrationTasks<T>(
   config: Config,
@@ -34,6 +35,6 @@ export async function withDemonstrationTasks<T>(
   }
 }
 
-/** So many tasks, again from the first where there are fewer. */
+/** Returns `count` tasks, again from the first if there are fewer. */
 const repeated = (tasks: readonly Task[], count: number): Task[] =>
   Array.from({ length: count }, (_, index) => tasks[index % tasks.length])

@@ -12,13 +12,13 @@ export type DemonstrationOptions = {
   readonly seed: Seed
   /** Index of the first task. */
   readonly from?: number
-  /** Where a task fails that is left out; absent: it ends all. */
+  /** Takes faults of tasks, which are then left out. Without it a fault ends everything. */
   readonly faults?: DemonstrationFaults
 }
 
 type Demonstrated = Demonstration & { readonly outcome: number }
 
-/** Plays one episode of each task; what is random depends on the seed and the task's index alone. */
+/** Plays one episode of each task. Random draws depend only on the seed and the task's index. */
 export async function demonstrate(
   environment: Environment,
   tasks: readonly Task[],

@@ -21,7 +21,7 @@ import { type Form, free, numbered, promptedActing } from './prompted-acting.ts'
 import { samplingOf } from './sampling.ts'
 import { seeingActing } from './seeing-acting.ts'
 
-/** For settings without prompts of their own. */
+/** Prompts for settings without prompts of their own. */
 const PROMPTS = { numbered: 'policy', free: 'policy-free' } as const
 const TEXTS_PROMPT = 'policy-text'
 
@@ -36,7 +36,7 @@ export async function openEndpointPolicy(
   let acting: Acting | undefined
   const counted = createCounts()
 
-  /** A fault is of its own rollout alone: the others of the batch get their answers. */
+  /** Acts for a batch. A fault concerns only its own rollout: the others of the batch get their answers. */
   async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {
     return Promise.all(requests.map((request) => actOne(request, signal)))
   }
@@ -71,7 +71,7 @@ export async function openEndpointPolicy(
     return {}
   }
 
-  /** What an update would have been made of is told all the same. */
+  /** Measures the batch that an update would have had, although nothing is learned here. */
   async function measure({ groups, iteration }: Train) {
     const played = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
     const { TrajectoryCompleted: trajectories, StepScored: scored } = played
@@ -93,7 +93,7 @@ export async function openEndpointPolicy(
   }
 }
 
-/** How the model is asked: for an action on the screen, a text, the number of a command, or a command. */
+/** Returns how the model is asked: for an action on the screen, a text, the number of a command, or a command. */
 export function actingByPrompt({ setting, section }: OpenSetting, policy: Config['policy']): Acting {
   const seeing = setting.pictures?.seeing(section)
   if (seeing) return seeingActing(readPrompt(seeing.prompt), seeing, policy.frames, policy.historySteps)
@@ -107,7 +107,7 @@ export function actingByPrompt({ setting, section }: OpenSetting, policy: Config
   return promptedActing(prompt, form, prompting)
 }
 
-/** Where commands are listed: the prompt that shows them, and the form of its answer. */
+/** Returns the prompt that lists commands, and the form of its answer. */
 export function listedPrompt(
   { prompts = PROMPTS }: Pick<Choosing, 'prompts'>,
   { acting }: Pick<Config['policy'], 'acting'>,

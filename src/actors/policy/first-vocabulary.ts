@@ -13,7 +13,10 @@ import { vocabularyOf } from './vocabulary.ts'
 
 type Shown = { readonly task: Task; readonly episode: Episode }
 
-/** @param shown null for the words of the cold start; else those of these episodes alone: no text of them has fewer tokens otherwise */
+/**
+ * @param shown episodes whose words alone are used: no other vocabulary spells their texts in fewer tokens; null for
+ * the words of the cold start
+ */
 export async function firstTokenizer(
   config: Config,
   opened: OpenSetting,

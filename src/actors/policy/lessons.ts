@@ -1,4 +1,7 @@
-/** How an episode of the expert becomes samples of a model that is to act as it does, in the words in which it will be asked. */
+/**
+ * Turns an episode of the expert into samples of a model that is to act likewise. The samples use the words in which
+ * the model will be asked.
+ */
 import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
@@ -12,23 +15,23 @@ import { actingOf, releasedCodec } from './local-acting.ts'
 import type { Form } from './prompted-acting.ts'
 import { type Demonstration, demonstrationSample } from './samples.ts'
 
-/** Of one model. */
+/** Lesson for one model. */
 export type Lesson = {
-  /** None where already its beginning is too long. */
+  /** Returns no samples if even the beginning is too long. */
   readonly samplesOf: (demonstration: Demonstration) => readonly TrainingSample[]
   /** Tokens of the longest sample. */
   readonly mostTokens: number
-  /** What to raise where all demonstrations are longer. */
+  /** Names the setting to raise if all demonstrations are longer. */
   readonly hint: string
 }
 
-/** Of any model: the identity is a part of that under which a start is kept. */
+/** Lesson for any model. Its identity is part of the identity under which a start is kept. */
 export type LessonPlan = {
   readonly identity: Readonly<Record<string, unknown>>
   readonly of: (model: LocalModelFace) => Lesson
 }
 
-/** An episode is one sample, whose commands are chosen under the trie of what was allowed. */
+/** Makes each episode one sample, whose commands are chosen under the trie of the allowed commands. */
 export function packedLesson(codec: Codec, contextTokens: number): Lesson {
   return {
     samplesOf(demonstration) {
@@ -40,7 +43,10 @@ export function packedLesson(codec: Codec, contextTokens: number): Lesson {
   }
 }
 
-/** As a released model acts. Null where it writes texts: nobody demonstrates those to it. */
+/**
+ * Teaches a released model in the form in which it acts. Returns null if it writes texts: nobody demonstrates texts to
+ * it.
+ */
 export function releasedLesson(opened: OpenSetting, policy: Config['policy']): LessonPlan | null {
   const part = partOf(opened.setting, 'acting', 'a local policy')
   if (part.kind === 'texts') return null
@@ -54,7 +60,9 @@ export function releasedLesson(opened: OpenSetting, policy: Config['policy']): L
   }
 }
 
-/** A step is one sample: the prompt that acting asks by, and as the answer the expert's command and the end of the turn. */
+/**
+ * Makes each step one sample. It has the prompt of acting. Its answer is the expert's command and the end of the turn.
+ */
 function promptedLesson(model: LocalModelFace, form: Form, acting: Acting, policy: Config['policy']): Lesson {
   const { endToken } = model.tokenizer
   if (endToken === undefined)

@@ -1,4 +1,4 @@
-/** A local model as the one that acts: opened from a folder, and asked for the next actions of many episodes. */
+/** A local model that acts: opened from a folder, and asked for the next actions of many episodes. */
 import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
@@ -14,11 +14,11 @@ import { actingByPrompt } from './endpoint-worker.ts'
 
 export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acting }
 
-/** What of a model reads and writes texts: no weights are asked. */
+/** Parts of a model that read and write texts. They need no weights. */
 export type ReadingModel = Pick<LocalModelFace, 'describe' | 'encode' | 'decode' | 'tokenizer'>
 
 export type LocalActorOptions = {
-  /** It is going to learn as well: memory for that is asked for when it is opened. */
+  /** True if the model will learn as well. Opening it then reserves memory for learning. */
   readonly trains?: boolean
   /** Told of each prompt that lost its oldest steps. */
   readonly onShortened?: () => void
@@ -47,7 +47,7 @@ export async function openLocalActor(
   }
 }
 
-/** As the config says: by choices, or by prompts that fit the model. */
+/** Returns the acting that the config names: by choices, or by prompts that fit the model. */
 export function actingOf(
   model: ReadingModel,
   policy: Config['policy'],
@@ -76,8 +76,8 @@ export function actingOf(
 }
 
 /**
- * A prompt that leaves no room for an answer loses its oldest steps (rule `oldest-first`); where it is too long without any, it ends
- * its own episode, and not the batch that it came with.
+ * Shortens prompts that leave no room for an answer: they lose their oldest steps (rule `oldest-first`). If a prompt is
+ * too long without any step, it ends its own episode, but not the batch that it came with.
  */
 function promptsThatFit(
   acting: Acting,
@@ -111,12 +111,15 @@ function promptsThatFit(
   }
 }
 
-/** A model that others have trained is spoken to through its chat template; one trained here from scratch reads compact views. */
+/**
+ * Returns the codec of a model that others have trained: it uses the chat template. A model trained here from scratch
+ * reads compact views.
+ */
 export function releasedCodec(model: Pick<LocalModelFace, 'tokenizer'>): Codec {
   return chatCodec(model.tokenizer, SYSTEM)
 }
 
-/** One reply a request, in their order. */
+/** Returns one reply for each request, in their order. */
 export async function actWith(
   { model, acting }: LocalActor,
   requests: readonly ActRequest[],
@@ -137,7 +140,7 @@ export async function actWith(
   }))
 }
 
-/** A fault of the setting's own code is of one episode alone: the others get their answers. */
+/** Begins a turn. A fault of the setting's own code concerns one episode: the others get their answers. */
 function turnOf(ask: () => ActTurn): ActTurn {
   try {
     const { request, reply } = ask()

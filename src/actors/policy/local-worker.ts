@@ -32,7 +32,7 @@ type TaughtModel = {
   readonly expertSuccess?: number | null
   readonly tooLong?: number
   readonly failed?: number
-  /** Absent where nothing was taught. */
+  /** Absent if nothing was taught. */
   readonly cached?: boolean
 }
 
@@ -82,7 +82,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
     })
   }
 
-  /** A preset or an adapter is taught on demonstrations; a released model whose weights all learn is taken as it is. */
+  /** Teaches a preset or an adapter on demonstrations. A released model whose weights all learn is taken unchanged. */
   async function taughtModel(seed: Seed, tell: TellFault): Promise<TaughtModel> {
     const { model: preset, contextTokens } = policy
     const { cacheMegabytes } = policy.expert
@@ -143,7 +143,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
   }
 }
 
-/** With `maxStaleness` a tick may hold episodes of two versions. */
+/** Groups requests by version. With `maxStaleness` a tick may hold episodes of two versions. */
 function byVersion(requests: readonly ActRequest[]): Map<number, ActRequest[]> {
   const groups = new Map<number, ActRequest[]>()
   for (const request of requests)

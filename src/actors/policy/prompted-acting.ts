@@ -1,4 +1,7 @@
-/** For models that read prompts: the whole episode in words; the answer is the number of an option, or a command. */
+/**
+ * Acts with models that read prompts. The prompt holds the whole episode in words. The answer is the number of an
+ * option, or a command.
+ */
 import { parseNumbered, parsePlain } from '../../environments/answers.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
@@ -10,11 +13,11 @@ import type { Acting, Prompting } from './acting.ts'
 
 type Answered = {
   readonly action: string
-  /** The kind of what is wrong with the answer, so that fallbacks can be counted; null where nothing is. */
+  /** Kind of fault in the answer, so that fallbacks can be counted. Null if there is none. */
   readonly invalid: string | null
 }
 
-/** How options are shown, and how an answer is read and written. */
+/** Form in which options are shown, and answers are read and written. */
 export type Form = {
   readonly options: (admissible: readonly string[]) => string
   readonly read: (answer: string, admissible: readonly string[]) => Answered
@@ -22,7 +25,10 @@ export type Form = {
   readonly write: (command: string, admissible: readonly string[]) => string
 }
 
-/** The published form: the last box's first whole number; nothing there means option 0, beyond the last the nearest. */
+/**
+ * The published form: the first whole number in the last box. Without a number it is option 0. A number beyond the last
+ * option is the last.
+ */
 export const numbered: Form = {
   options: (admissible) => admissible.map((command, index) => `${index}) ${command}`).join('\n'),
   read(answer, admissible) {
@@ -33,7 +39,7 @@ export const numbered: Form = {
   write: (command, admissible) => `\\boxed{${admissible.indexOf(command)}}`,
 }
 
-/** The last line that is an admissible command; else the first admissible one. */
+/** The last line that is an admissible command, else the first admissible command. */
 export const free: Form = {
   options: (admissible) => admissible.join('\n'),
   read(answer, admissible) {
@@ -44,16 +50,16 @@ export const free: Form = {
   write: (command) => command,
 }
 
-/** What an acting by prompts decides for itself. */
+/** Decisions that each way of acting by prompts makes for itself. */
 export type Asking = {
-  /** @param shown at most so many earlier steps; all that the config allows where absent */
+  /** @param shown highest number of earlier steps; if absent, all that the config allows */
   readonly promptOf: (act: ActRequest, shown?: number) => GenerateRequest['prompt']
   readonly read: (generation: Generation, act: ActRequest) => Answered
   /** Columns of tokens, and whether they go on in the open segment. */
   readonly pack: (generation: Generation, act: ActRequest) => Pick<ActReply, 'tokens' | 'continues'>
 }
 
-/** Asks for an answer to a prompt; one that cannot be read for its length was cut off. */
+/** Asks for an answer to a prompt. An unreadable answer of full length was cut off. */
 export function askingActing(prompt: PromptFile, { promptOf, read, pack }: Asking): Acting {
   return (act, sampling, shown) => ({
     request: {
@@ -102,8 +108,10 @@ function valuesOf({ goal, observations, actions, admissible }: ActRequest, form:
 }
 
 /**
- * A prompt with its answer as one segment; null if nothing can be learned from it (models/trained-answer.ts).
- * @param from tokens of the prompt that stand in the segment already
+ * Packs a prompt with its answer as one segment. Returns null if nothing can be learned from it
+ * (models/trained-answer.ts).
+ *
+ * @param from number of prompt tokens that stand in the segment already
  */
 export function packAnswer(
   { promptTokens: prompt, tokens, logprobs, reasoning }: Generation,
@@ -115,7 +123,7 @@ export function packAnswer(
   return packed && packedColumns(packed)
 }
 
-/** As events have it. */
+/** Returns the columns in the form of events. */
 function packedColumns({ promptLength, tokens, mask, logprobs }: TrainedAnswer): PackedTokens {
   return {
     promptLength,

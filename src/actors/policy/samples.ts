@@ -14,8 +14,9 @@ import {
 type Segment = EventData<'TrajectoryCompleted'>['segments'][number]
 
 /**
- * A packed part of a trajectory with an advantage a step; null where every step's is 0. Tokens of a step with advantage 0
- * are not trained.
+ * Returns a packed part of a trajectory with one advantage a step. Returns null if every step's advantage is 0. Tokens
+ * of a step with advantage 0 are not trained.
+ *
  * @param advantages [steps of the whole trajectory]
  */
 export function segmentSample(
@@ -52,7 +53,7 @@ export function segmentSample(
   }
 }
 
-/** An episode with what was allowed at each step. */
+/** An episode with the allowed actions of each step. */
 export type Demonstration = EpisodeText & {
   readonly id: string
   /** [actions][commands] */
@@ -60,8 +61,8 @@ export type Demonstration = EpisodeText & {
 }
 
 /**
- * A supervised sample that imitates every action of an episode, under the trie of what was allowed. Cut to the context; null where
- * the first observation alone is longer.
+ * Returns a supervised sample that imitates every action of an episode, under the trie of the allowed actions. The
+ * sample is cut to the context. Returns null if the first observation alone is longer.
  */
 export function demonstrationSample(
   codec: Codec,

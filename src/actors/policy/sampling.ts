@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts'
 import type { Sampling } from './acting.ts'
 
-/** How actions are sampled, in training or in evaluation. */
+/** Returns the sampling of actions, in training or in evaluation. */
 export function samplingOf({ policy, evaluation }: Config, evaluating: boolean): Sampling {
   return {
     temperature: evaluating ? (evaluation.temperature ?? policy.temperature) : policy.temperature,

@@ -1,4 +1,4 @@
-/** The setting's expert in the place of a model (provider `simulated`), where actions are chosen: it does not learn. */
+/** The setting's expert in the place of a model (provider `simulated`), if actions are chosen. It does not learn. */
 import type { Config } from '../../config.ts'
 import type { Turn } from '../../environments/port.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
@@ -8,7 +8,10 @@ import { type ActReply, type ActRequest, EMPTY_REPLY } from '../rollout/act.ts'
 import { faultOf } from './acting.ts'
 import type { OpenedPolicy } from './opened-policy.ts'
 
-/** A rollout follows the expert to its end with probability `simulation.policyAccuracy`, and else does anything. */
+/**
+ * Opens the chooser. A rollout follows the expert to its end with probability `simulation.policyAccuracy`, and else
+ * acts at random.
+ */
 export function openScriptedChooser(config: Config, { setting, environment }: OpenSetting): OpenedPolicy {
   partOf(setting, 'expert', 'a scripted policy')
   const { policyAccuracy } = config.simulation

@@ -1,13 +1,17 @@
-/** For models that see: the task and what was done in words, then the last screens; the answer as it is is the action. */
+/**
+ * Acts with models that see. The prompt holds the task and the done actions in words, then the last screens. The whole
+ * answer is the action.
+ */
 import type { Seeing } from '../../environments/setting.ts'
 import { doneText, type PromptFile } from '../learner/prompts.ts'
 import type { Acting } from './acting.ts'
 import { askingActing } from './prompted-acting.ts'
 
 /**
- * The text that does not change comes first and the screens last, so that the prompts of an episode share their beginning.
- * @param frames screens that a prompt shows
- * @param historySteps earlier actions that it tells; null for all
+ * Puts the constant text first and the screens last, so that the prompts of an episode share their beginning.
+ *
+ * @param frames number of screens that a prompt shows
+ * @param historySteps number of earlier actions that it tells; null for all
  */
 export function seeingActing(
   prompt: PromptFile,
@@ -24,7 +28,7 @@ export function seeingActing(
       }),
     }),
     read: ({ text }) => ({ action: text, invalid: seeing.invalid(text) }),
-    // Columns of tokens hold no images: what was sampled cannot be scored again without them.
+    // Columns of tokens hold no images, and sampled tokens cannot be scored again without them.
     pack: () => ({ tokens: null, continues: false }),
   })
 }

@@ -1,4 +1,4 @@
-/** What the tokenizer of a small model is made from: the setting's own words, else those of some episodes. */
+/** Words for the tokenizer of a small model: the setting's own, else those of some episodes. */
 import { judgeWords } from '../../environments/causes.ts'
 import type { Task } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
@@ -19,7 +19,7 @@ export type Vocabulary = {
   readonly maxWords?: number
 }
 
-/** Words of goals, commands, observations and judgements; the same for the same tasks and seed. */
+/** Returns words of goals, commands, observations and judgements. They are the same for the same tasks and seed. */
 export async function vocabularyOf(
   opened: OpenSetting,
   tasks: readonly Task[],
@@ -48,7 +48,7 @@ export async function vocabularyOf(
   return { words: judged, texts, maxWords: MOST_WORDS }
 }
 
-/** An expert that is asked for nothing where all commands are random. */
+/** An expert that picks every command at random. */
 const randomly = (seed: Seed) => () => ({
   advise: ({ admissible }: { readonly admissible: readonly string[] }) => rng(seed).pick(admissible),
   observe() {},

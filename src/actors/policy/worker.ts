@@ -28,7 +28,7 @@ export async function openPolicyWorker(
   }
 }
 
-/** Only what the provider needs is loaded: a policy behind an endpoint holds no tensors. */
+/** Loads only what the provider needs: a policy behind an endpoint holds no tensors. */
 async function openPolicy(config: Config, opened: OpenSetting, log: LogClient): Promise<OpenedPolicy> {
   switch (policyWorkerOf(config, opened.setting)) {
     case 'scripted-writer':

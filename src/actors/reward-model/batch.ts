@@ -1,4 +1,4 @@
-/** From an iteration's judgements to what the reward model is trained on: chains of judgements with their advantages. */
+/** Turns an iteration's judgements into the reward model's batch: chains of judgements with their advantages. */
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
@@ -16,10 +16,10 @@ type Trajectory = EventData<'TrajectoryCompleted'>
 type Scored = EventData<'StepScored'>
 type Rules = Pick<Config, 'learning' | 'rewardModel'>
 
-/** What was said of one rollout. */
+/** Judgements of one rollout. */
 type Judged = JudgedRollout & {
   readonly trajectory: Trajectory
-  /** In order of the steps. */
+  /** Events in order of the steps. */
   readonly scored: readonly Scored[]
 }
 
@@ -99,7 +99,7 @@ function judgedRollouts(
   )
 }
 
-/** One sample for each chain of judgements that has something to teach. */
+/** Returns one sample for each chain of judgements that has something to teach. */
 function chains(
   { id, trajectory, scored }: Judged,
   goal: string,
@@ -131,7 +131,7 @@ function outcomeQuality(judged: readonly Judged[]) {
   )
 }
 
-/** Null where the environment tells no true progress. */
+/** Returns null if the environment tells no true progress. */
 function processQuality(judged: readonly Judged[]) {
   const steps = judged.flatMap(({ scored, verdicts }) =>
     scored.flatMap(({ progress }, step) =>

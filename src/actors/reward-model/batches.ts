@@ -1,4 +1,4 @@
-/** What is judged together: one trajectory, or all of a task's in an iteration. */
+/** Units of judging: one trajectory, or all trajectories of a task in an iteration. */
 import type { EventData } from '../../events/catalogue.ts'
 import type { ScoreKind } from '../../learning/terms.ts'
 import { allJudged, awaitVerdicts, enterVerdict, type Verdicts } from './verdicts.ts'
@@ -10,12 +10,12 @@ export type Batch = {
   /** Rollouts that it waits for, and how many of them ended. */
   readonly rollouts: number
   ended: number
-  /** Those with an outcome, in order of arrival. */
+  /** Rollouts with an outcome, in order of arrival. */
   readonly members: Verdicts[]
 }
 
 export type Batches = {
-  /** What counts as a step's verdict: the mean of its votes, or the probability behind them. */
+  /** Kind of a step's verdict: the mean of its votes, or the probability behind them. */
   readonly verdict: ScoreKind
   readonly byName: Map<string, Batch>
   readonly byRollout: Map<string, { readonly batch: Batch; readonly verdicts: Verdicts }>
@@ -27,7 +27,10 @@ export function emptyBatches(verdict: ScoreKind): Batches {
   return { verdict, byName: new Map(), byRollout: new Map() }
 }
 
-/** Enters a rollout that ended, in a new batch where it is the first; null stands for one without an outcome. */
+/**
+ * Enters an ended rollout. Opens a new batch if it is the first. A null trajectory stands for a rollout without an
+ * outcome.
+ */
 export function enterInBatch(
   batches: Batches,
   batch: NewBatch,
@@ -55,7 +58,7 @@ export function isLastInBatch({ byRollout }: Batches, { rollout, step }: EventDa
   return found.batch.members.every((verdicts) => verdicts === found.verdicts || allJudged(verdicts))
 }
 
-/** Enters one step's judgements; those of a rollout that nobody waits for are passed over. */
+/** Enters one step's judgements. Judgements of a rollout that nobody waits for are ignored. */
 export function enterStep({ byRollout, verdict }: Batches, scored: EventData<'StepScored'>): void {
   const found = byRollout.get(scored.rollout)
   if (found) enterVerdict(found.verdicts, scored, verdict)
@@ -65,7 +68,7 @@ export function batchJudged({ members }: Batch): boolean {
   return members.every(allJudged)
 }
 
-/** In order of the rollouts' index. */
+/** Returns the members in order of the rollouts' index. */
 export function membersInOrder({ members }: Batch): Verdicts[] {
   return [...members].sort((a, b) => a.trajectory.index - b.trajectory.index)
 }

@@ -17,7 +17,7 @@ export type LabelledEpisode = JudgedEpisode & {
   readonly progress: ArrayLike<number>
 }
 
-/** How a judge is taught: from the config and a seed. */
+/** Options of teaching a judge, from the config and a seed. */
 export type TaughtOptions = {
   readonly flippedLabels: number
   readonly updates: number
@@ -37,7 +37,7 @@ export type RewardModelStart = {
   readonly loss: number
   /** Measured on episodes that were not learned from. */
   readonly quality: JudgeQuality
-  /** What to print where the judge is too poor to help, else null. */
+  /** Text to print if the judge is too poor to help, else null. */
   readonly warning: string | null
 }
 
@@ -67,7 +67,7 @@ export async function coldStartRewardModel(
   return { samples: samples.length, loss, quality, warning: judgeWarning(quality.single.balanced) }
 }
 
-/** Supervised chains; good and bad labels weigh the same in all. */
+/** Returns supervised chains. Good and bad labels have the same total weight. */
 export function labelledSamples(
   judge: JudgeCodec,
   episodes: readonly LabelledEpisode[],
@@ -103,7 +103,7 @@ export function labelledSamples(
   })
 }
 
-/** How well single sampled verdicts agree with true progress. */
+/** Measures how well single sampled verdicts agree with true progress. */
 export async function processQuality(
   model: LocalModelFace,
   judge: JudgeCodec,

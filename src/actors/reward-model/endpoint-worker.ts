@@ -28,10 +28,10 @@ import {
   shownSteps,
 } from './prompted-judge.ts'
 
-/** Trajectories that are judged at a time; the endpoint's own bound is that of its calls. */
+/** Number of trajectories that are judged at a time. The endpoint itself limits its calls. */
 const JOBS_AT_A_TIME = 64
 
-/** For settings without a prompt of their own. */
+/** Prompts for settings without a prompt of their own. */
 const PROMPT = 'judge'
 const SEEING_PROMPT = 'screen-judge'
 
@@ -106,7 +106,10 @@ export async function openEndpointJudge(
     return events.flat()
   }
 
-  /** A step whose prompt is too long for the model has no verdict, now or at any other attempt; the others have theirs. */
+  /**
+   * Judges one step. If its prompt is too long for the model, it has no verdict, now or at any other attempt. The other
+   * steps have theirs.
+   */
   async function judgeOne(
     version: number,
     step: number,
@@ -126,7 +129,10 @@ export async function openEndpointJudge(
     }
   }
 
-  /** All judgements of a step have one prompt: tokens of one that was told another are left out. Columns of tokens hold no images. */
+  /**
+   * All judgements of a step have one prompt. If a judgement was told another prompt, its tokens are left out. Columns
+   * of tokens hold no images.
+   */
   function entered(judged: readonly Judged[]) {
     const prompt = frames
       ? null
@@ -165,7 +171,7 @@ function sameTokens(a: Int32Array, b: Int32Array | null): boolean {
   return b !== null && a.length === b.length && a.every((token, i) => token === b[i])
 }
 
-/** Where nothing was said before the verdict the critique is the reasoning. */
+/** Returns no reasoning if it is the critique itself: the model then said nothing before the verdict. */
 function unlessCritique(critique: string, judged: Pick<Judged, 'reasoning'>) {
   const told = reasoningText(judged)
   return told.reasoning === critique ? {} : told

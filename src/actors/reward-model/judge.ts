@@ -15,13 +15,13 @@ export type JudgeSettings = {
   readonly samples: number
   readonly temperature: number
   readonly topP: number
-  /** At which temperature log-probs, and the probabilities of verdicts, are: 1 (`model`) where absent, or that of sampling. */
+  /** Temperature of log-probs and of the probabilities of verdicts: 1 (`model`) if absent, or that of sampling. */
   readonly logprobs?: GenerateRequest['logprobs']
-  /** Of the model; steps that no longer fit are not judged. */
+  /** Context of the model. Steps that no longer fit are not judged. */
   readonly contextTokens: number
 }
 
-/** [steps][m]; a step beyond the context has no judgements, an unreadable one is null. */
+/** [steps][m]: judgements. A step beyond the context has none, and an unreadable judgement is null. */
 export type Judgements = readonly (readonly (Judgement | null)[])[]
 
 type Chain = {
@@ -38,8 +38,8 @@ export function chainTokens(judge: JudgeCodec, episode: EpisodeText): number {
 }
 
 /**
- * Judges every step of every episode m times. What is said of a step depends on the episode, its seed and the step's place
- * in its chain, not on what is judged beside it.
+ * Judges every step of every episode m times. A judgement depends on the episode, its seed and the step's place in its
+ * chain. It does not depend on what is judged beside it.
  */
 export async function judgeEpisodes(
   model: LocalModelFace,

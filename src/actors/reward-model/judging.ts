@@ -1,8 +1,9 @@
 /**
- * How the reward model reads an episode and what it writes: `intro > command END observation ? cause verdict > command ...`.
- * It judges each step after it saw the step's observation. The cause decides: the verdict that it calls for is forced, so the
- * probability of a good verdict is known from the place of the cause alone. One sequence holds one judgement of every step (a chain); m
- * judgements are m chains, so an episode's prefix is read once a chain, not once a step.
+ * Reads an episode for the reward model and writes its verdicts: `intro > command END observation ? cause verdict >
+ * command ...`. The model judges each step after it saw the step's observation. The cause decides, because it forces
+ * the verdict. So the probability of a good verdict is known from the position of the cause alone. One sequence holds
+ * one judgement of every step (a chain), and m judgements are m chains. So an episode's prefix is read once a chain,
+ * not once a step.
  */
 import { ASK, type Causes, causeWords, VERDICT_WORDS, verdictBehind } from '../../environments/causes.ts'
 import { RlError } from '../../errors.ts'
@@ -21,11 +22,11 @@ import {
 } from '../rollout/packing.ts'
 
 export type JudgeCodec = {
-  /** What stands before the first step. */
+  /** Tokens before the first step. */
   readonly opening: (episode: EpisodeText) => readonly number[]
-  /** A step up to the place of its judgement: the command and what was observed after it. */
+  /** Returns the tokens of a step up to its judgement: the command and the observation after it. */
   readonly step: (episode: EpisodeText, step: number) => readonly number[]
-  /** What there is to say of a step, and its words: praises first. */
+  /** Causes that a judgement may name, and their words: praises first. */
   readonly vocabulary: Causes
   readonly words: readonly string[]
   /** [words] their tokens. */
@@ -36,7 +37,10 @@ export type JudgeCodec = {
   readonly choices: readonly (readonly [number, number])[]
 }
 
-/** For models with a vocabulary of ours, as trained with `judgeWords`: each cause and verdict is one token of its own. */
+/**
+ * Returns the codec of models with a vocabulary of ours, as trained with `judgeWords`. Each cause and verdict is one
+ * token of its own.
+ */
 export function judgeCodecOf(codec: Codec, vocabulary: Causes): JudgeCodec {
   const single = (word: string) => codec.encode(word)[0]
   const [good, bad] = VERDICT_WORDS.map(single)
@@ -53,9 +57,10 @@ export function judgeCodecOf(codec: Codec, vocabulary: Causes): JudgeCodec {
 }
 
 /**
- * For models with a chat template: each step is a user's message and is answered by a letter, which stands for a cause, and the end
- * of the turn. The system message is the key to the letters.
- * @throws RlError `model.tokenizer` where the letters are not tokens of their own, or the template is none for that
+ * Returns the codec of models with a chat template. Each step is a user's message. The answer is a letter, which stands
+ * for a cause, and the end of the turn. The system message is the key to the letters.
+ *
+ * @throws RlError `model.tokenizer` if the letters are not tokens of their own, or the template does not fit
  */
 export function chatJudgeCodec(tokenizer: Parameters<typeof chatCodec>[0], vocabulary: Causes): JudgeCodec {
   const { praises, complaints } = vocabulary
@@ -109,14 +114,15 @@ export type Judgement = {
   readonly score: Score
   /** [2] cause and verdict. */
   readonly tokens: Int32Array
-  /** [2] log-probs, each renormalised over its alternatives; 0 for the verdict, which has none. */
+  /** [2]: log-probs, each renormalised over its alternatives. The verdict has no alternative, so its log-prob is 0. */
   readonly logprobs: Float32Array
   /** The probability of a good verdict at this place: of all causes of praise together. */
   readonly goodProbability: number
 }
 
 /**
- * Reads a generated judgement; null where it is not a cause and its verdict.
+ * Reads a generated judgement. Returns null if it is not a cause with its verdict.
+ *
  * @param first log-probs of the causes at the judgement's first place
  */
 export function readVerdict(
@@ -132,16 +138,17 @@ export function readVerdict(
   return { cause, score, tokens, logprobs, goodProbability }
 }
 
-/** What one chain says of one step, to be learned from. */
+/** One chain's judgement of one step, to be learned from. */
 export type JudgedStep = {
   readonly tokens: ArrayLike<number>
   readonly logprobs: ArrayLike<number>
-  /** Of this judgement; 0 leaves it untrained. For supervised samples 1. */
+  /** Advantage of this judgement. With 0 it stays untrained. It is 1 for supervised samples. */
   readonly advantage: number
 }
 
 /**
- * One chain as a training sample. Steps beyond those in `steps` are left out; null where nothing is trained.
+ * Returns one chain as a training sample. Steps beyond `steps` are left out. Returns null if nothing is trained.
+ *
  * @param steps one for each judged step, from the first on
  */
 export function chainSample(

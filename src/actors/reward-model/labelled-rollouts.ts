@@ -1,6 +1,6 @@
 /**
- * Rollouts of the policy's first version with true progress: what the reward model is started on. Where a setting tells none,
- * every step has the outcome of its rollout for a label.
+ * Rollouts of the policy's first version with true progress, on which the reward model is started. If a setting tells
+ * no progress, every step has the outcome of its rollout for a label.
  */
 import type { Config } from '../../config.ts'
 import { openSetting } from '../../environments/open.ts'
@@ -17,7 +17,7 @@ import type { TellFault } from '../runtime/tell-fault.ts'
 import type { LabelledEpisode } from './cold-start.ts'
 import { progressOf } from './measured.ts'
 
-/** Far from any seed that a person would choose, and from that of the demonstrations. */
+/** Seed that is far from any seed of a person, and from that of the demonstrations. */
 const ROLLOUT_SEED = 1_000_000_123
 
 /** Episodes side by side: a tick of more would keep this process from its heartbeats. */
@@ -32,11 +32,14 @@ export type LabelledRollouts = {
 export type Hearing = {
   /** Hears of each rollout that has ended. */
   readonly report?: (message: string) => void
-  /** Hears of those that fail by a fault of the environment. */
+  /** Hears of rollouts that fail by a fault of the environment. */
   readonly tell?: TellFault
 }
 
-/** Plays them against the run's policy workers, in tasks that the run does not train on where tasks are generated. */
+/**
+ * Plays the rollouts against the run's policy workers. If tasks are generated, it uses tasks that the run does not
+ * train on.
+ */
 export async function labelledRollouts(
   config: Config,
   opened: OpenSetting,
@@ -62,7 +65,7 @@ export async function labelledRollouts(
       tell,
     })
   } finally {
-    // Its browser or sandboxes would be there for the whole run.
+    // Else its browser or sandboxes would stay for the whole run.
     await source.environment.close?.()
   }
 }
@@ -79,7 +82,7 @@ async function playTasks(
     act: actOver(log, stepMs),
     actDeadlineMs: stepMs,
   })
-  /** Null where the task could not be played to an outcome: others tell as much. */
+  /** Returns null if the task could not be played to an outcome. Other tasks tell as much. */
   const played = async (task: Task, index: number): Promise<LabelledEpisode | null> => {
     const own = seedOf(seed, 'labelled', index)
     const id = `0/cold-start-${index}/0`
@@ -124,7 +127,7 @@ async function playTasks(
   return { episodes, failed: failures.length }
 }
 
-/** A fault of the environment, which others need not have. */
+/** Returns true for a fault of the environment, which other tasks need not have. */
 function isOfTask(error: unknown): error is RlError {
   return (error instanceof RlError && error.code === 'rollout.env') || isSettingFault(error)
 }

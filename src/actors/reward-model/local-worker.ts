@@ -32,7 +32,10 @@ import type { OpenedJudge } from './opened-judge.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 
-/** What an adapter's own weights do not say: the base that it was taught on, and where the kept one will look for it. */
+/**
+ * Returns the base of an adapter: the digest of its weights, and its folder. An adapter's own weights do not name the
+ * base. The kept adapter looks for it in that folder.
+ */
 async function baseOf(folder: string): Promise<object> {
   const { isAdapter, base } = await readModelFolder(folder)
   return isAdapter ? { base, weights: await weightsDigest(await readModelFolder(base)) } : {}
@@ -58,7 +61,9 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     return { model, judge: judgeOf(model), limited: createLimit(model.ready.cacheTokens) }
   }
 
-  /** A model that others have trained judges in a chat, with a vocabulary that is not ours. */
+  /**
+   * Returns the judge's codec. A model that others have trained judges in a chat, with a vocabulary that is not ours.
+   */
   function judgeOf(model: LocalModelFace): JudgeCodec {
     if (isReleased) return chatJudgeCodec(model.tokenizer, causes)
     return judgeCodecOf(codecOf(model.encode, viewOf(opened)), causes)
@@ -207,7 +212,7 @@ const VERSION = 3
 const NOTHING_TO_LEARN = 'no judgement has an advantage'
 const NOTHING = new Uint8Array()
 
-/** Mean over the chains of the probability of a good verdict; null without any. */
+/** Returns the mean probability of a good verdict over the chains, or null without any. */
 function probabilityOf(verdicts: Judgements[number]): number | null {
   const known = verdicts.flatMap((verdict) => (verdict ? [verdict.goodProbability] : []))
   return known.length === 0 ? null : Math.min(1, Math.max(0, stableMean(known)))

@@ -25,7 +25,7 @@ import {
 import { summary } from './verdicts.ts'
 
 type Context = Versioned & {
-  /** What is judged together, and not yet judged. */
+  /** Batches that are not judged yet. */
   readonly batches: Batches
   /** Batches of evaluations that are whole and wait for the version that is to judge them. */
   held: Batch[]
@@ -81,7 +81,7 @@ export function rewardModelDecider(config: Config): Decider {
     )
   }
 
-  /** In order of the rollouts' index, so that the last one ends the job. */
+  /** Emits events in order of the rollouts' index, so that the last one ends the job. */
   function conclude(context: Context, batch: Batch): Output[] {
     closeBatch(context.batches, batch)
     return membersInOrder(batch).map((verdicts) => emitEvent('TrajectoryJudged', summary(verdicts)))

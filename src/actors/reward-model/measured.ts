@@ -8,8 +8,8 @@ import { isSettingFault } from '../../user-code.ts'
 import type { TellFault } from '../runtime/tell-fault.ts'
 
 /**
- * Whether true progress of a rollout's steps is told beside its verdicts. It costs about as much as judging, so of a training
- * group only some rollouts are measured, unless progress is what is learned from.
+ * Returns true if true progress of a rollout's steps is told beside its verdicts. It costs about as much as judging. So
+ * only some rollouts of a training group are measured, unless the reward is made of progress.
  */
 export function isMeasured(
   { purpose, index }: Pick<EventData<'TrajectoryCompleted'>, 'purpose' | 'index'>,
@@ -20,7 +20,9 @@ export function isMeasured(
   return measuredRollouts === null || index < measuredRollouts
 }
 
-/** [actions] true progress of an episode's steps; null where the setting or this episode tells none. */
+/**
+ * Returns the true progress of an episode's steps, [actions]. Returns null if the setting or this episode tells none.
+ */
 export async function progressOf(
   { setting, environment }: OpenSetting,
   task: Task,
@@ -30,7 +32,10 @@ export async function progressOf(
   return (await setting.progress?.(environment, task, seed, actions)) ?? null
 }
 
-/** As `progressOf`, for a rollout that is judged all the same: a fault of the setting costs the measurement alone, and is told. */
+/**
+ * Measures as `progressOf` does, for a rollout that is judged all the same. A fault of the setting costs only the
+ * measurement, and is told.
+ */
 export async function toldProgress(
   tell: TellFault,
   ...asked: Parameters<typeof progressOf>

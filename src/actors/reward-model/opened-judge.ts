@@ -1,8 +1,8 @@
 import type { BatchOf, Judge, OpenedModel } from '../learner/ports.ts'
 
-/** What a provider opens for the reward model: a learner, and how it judges. */
+/** A judge that a provider opens for the reward model: a learner with its judging. */
 export type OpenedJudge = OpenedModel &
   Judge & {
-    /** Null if nobody outside can train it. */
+    /** Null if no outside trainer can train it. */
     readonly batchOf: BatchOf | null
   }

@@ -1,4 +1,7 @@
-/** From an iteration's judgements by prompts to what their model is trained on elsewhere: each prompt with its answer. */
+/**
+ * Turns an iteration's judgements by prompts into a batch for training their model elsewhere: each prompt with its
+ * answer.
+ */
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
@@ -8,7 +11,10 @@ import type { LearnableGroup } from '../decider/jobs.ts'
 import type { OutsideBatch } from '../learner/outside.ts'
 import { judgementAdvantages } from './batch.ts'
 
-/** What a model behind an endpoint was asked and said, as the log keeps it: columns of Int32 and Float32, empty where unknown. */
+/**
+ * Prompt and answer of a model behind an endpoint, as the log keeps them: columns of Int32 and Float32. They are empty
+ * if unknown.
+ */
 export type ToldAnswer = {
   readonly promptI32?: Uint8Array
   readonly tokensI32: Uint8Array
@@ -16,7 +22,10 @@ export type ToldAnswer = {
   readonly reasoningTokens?: number
 }
 
-/** The answer as a sample in which all of it, or all but its reasoning, is trained; null if nothing of it can be learned from. */
+/**
+ * Returns the answer as a sample in which everything, or everything except its reasoning, is trained. Returns null if
+ * nothing can be learned from it.
+ */
 export function toldSample(
   id: string,
   { promptI32, tokensI32, logprobsF32, reasoningTokens = 0 }: ToldAnswer,
@@ -34,7 +43,10 @@ export function toldSample(
   return { id, tokens, logprobs, mask, advantages }
 }
 
-/** One sample for each judgement with an advantage, in order of the rollouts. Those without tokens are counted. */
+/**
+ * Returns one sample for each judgement with an advantage, in order of the rollouts. Judgements without tokens are
+ * counted.
+ */
 export function promptedJudgeBatch(
   groups: readonly LearnableGroup[],
   trajectories: readonly EventData<'TrajectoryCompleted'>[],

@@ -1,4 +1,6 @@
-/** Judging by prompt: one question a step and judgement, the verdict in a box at the end of what is said. */
+/**
+ * Judging by prompt. Each judgement of a step is one question. The verdict stands in a box at the end of the answer.
+ */
 import { lastBox, parseScore } from '../../learning/parse-score.ts'
 import type { Score } from '../../learning/terms.ts'
 import type { GenerateRequest, Generation, ImageRef } from '../../models/port.ts'
@@ -11,24 +13,26 @@ export type PromptedJudging = {
   readonly temperature: number
   readonly topP: number
   readonly maxTokens: number
-  /** Earlier steps that are shown; null for all. */
+  /** Number of earlier steps that are shown. Null for all. */
   readonly historySteps: number | null
-  /** An action in a line, where the judge sees what came of it; else the history tells what was read. */
+  /**
+   * Returns an action in a line, if the judge sees the screens. Without it the history holds the texts that were read.
+   */
   readonly brief?: (action: string) => string
 }
 
 export type Judged = {
-  /** What was said before the verdict. */
+  /** Text before the verdict. */
   readonly critique: string
   readonly score: Score
-  /** The kind of what is wrong with the answer; null where it has a verdict. */
+  /** Kind of fault in the answer. Null if it has a verdict. */
   readonly invalid: string | null
 } & Pick<Generation, 'tokens' | 'logprobs' | 'promptTokens' | 'reasoning'>
 
-/** An episode as a judge gets it: with screens [steps + 1] where it sees. */
+/** An episode as a judge gets it: with screens [steps + 1] if it sees. */
 export type JudgedLines = EpisodeText & { readonly frames?: readonly ImageRef[] }
 
-/** One judgement of a step: what is asked depends on the episode, its seed and the steps that are shown alone. */
+/** Returns the request for one judgement of a step. It depends only on the episode, its seed and the shown steps. */
 export function judgeRequest(
   { goal, observations, actions, frames }: JudgedLines,
   seed: Seed,
@@ -47,12 +51,12 @@ export function judgeRequest(
   return { prompt: { messages }, ...sampling, seed: seedOf(seed, 'judge', step, index) }
 }
 
-/** Earlier steps that the prompt of a step shows where all of them fit. */
+/** Returns the number of earlier steps that the prompt of a step shows if all of them fit. */
 export function shownSteps(step: number, { historySteps }: PromptedJudging): number {
   return Math.min(step, historySteps ?? step)
 }
 
-/** Most characters of a critique; its end is kept, where conclusions stand. */
+/** Most characters of a critique. Its end is kept, because conclusions stand there. */
 const CRITIQUE_LENGTH = 4_000
 
 export function readJudgement(generation: Generation): Judged {

@@ -11,7 +11,7 @@ export type Verdicts = {
     readonly index: number
   }
   readonly rewardModelVersion: number
-  /** [steps] mean verdict in [-1, 1]; only those of seen steps count. */
+  /** [steps]: mean verdict in [-1, 1]. Only verdicts of seen steps count. */
   readonly byStep: Float64Array
   readonly complaints: { readonly step: number; readonly critique: string }[]
   seen: number
@@ -32,7 +32,7 @@ export function awaitVerdicts(trajectory: Trajectory, rewardModelVersion: number
   }
 }
 
-/** Enters one step's judgements; the log holds each step once. */
+/** Enters one step's judgements. The log holds each step once. */
 export function enterVerdict(
   verdicts: Verdicts,
   { step, judgements, probability }: EventData<'StepScored'>,

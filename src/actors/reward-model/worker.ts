@@ -26,7 +26,7 @@ export async function openRewardModelWorker(
   }
 }
 
-/** Only what the provider needs is loaded: a judge behind an endpoint holds no tensors. */
+/** Loads only what the provider needs: a judge behind an endpoint holds no tensors. */
 async function openJudge(config: Config, opened: OpenSetting, log: LogClient): Promise<OpenedJudge> {
   const { mode, provider } = config.rewardModel
   if (mode !== 'off') partOf(opened.setting, 'judging', `rewardModel.mode ${mode}`)

@@ -1,4 +1,7 @@
-/** What an environment worker asks of a policy worker (`rl.v1.<run>.call.policy.act`): the next action of many episodes at once. */
+/**
+ * Request of an environment worker to a policy worker (`rl.v1.<run>.call.policy.act`): the next action of many episodes
+ * at once.
+ */
 import type { ImageRef } from '../../models/port.ts'
 import type { Seed } from '../../random.ts'
 
@@ -11,9 +14,9 @@ export type ActRequest = {
   /** [actions + 1] */
   readonly observations: readonly string[]
   readonly actions: readonly string[]
-  /** [actions + 1] what the screen showed, blobs of the run; absent where nobody looks. */
+  /** [actions + 1]: the screens so far, as blobs of the run. Absent if nobody looks. */
   readonly frames?: readonly ImageRef[]
-  /** What is allowed now; empty where the environment takes free text (a program). */
+  /** Actions that are allowed now. Empty if the environment takes free text (a program). */
   readonly admissible: readonly string[]
   /** Tokens of this episode that the asker has already: the reply holds only what comes after them. */
   readonly packedTokens: number
@@ -27,7 +30,7 @@ export type ActReply = {
   readonly action: string
   /** Why the answer could not be read and a default was taken, else null. */
   readonly invalid: string | null
-  /** False where the context is full: the episode ends here without an action. */
+  /** False if the context is full: the episode ends here without an action. */
   readonly fits: boolean
   /** A fault of the infrastructure instead of an answer: the rollout fails and is tried again, whatever else stands here. */
   readonly fault?: string
@@ -35,13 +38,16 @@ export type ActReply = {
   readonly ofSetting?: true
   /** Whether this step's tokens go on in the episode's one packed sequence; if not they are a segment of their own. */
   readonly continues: boolean
-  /** New prompt tokens followed by the generated ones, and per token: mask, log-prob, allowed tokens. Null where token ids are unknown. */
+  /**
+   * New prompt tokens followed by the generated ones. Each token has its mask, log-prob and allowed tokens. Null if
+   * token ids are unknown.
+   */
   readonly tokens: PackedTokens | null
-  /** Tokens of all episodes that the policy keeps between their turns; absent where it has no such bound. */
+  /** Number of tokens of all episodes that the policy keeps between their turns. Absent if there is no such bound. */
   readonly cacheTokens?: number
-  /** What the endpoint told as reasoning; absent for none. */
+  /** Reasoning that the endpoint returned. Absent for none. */
   readonly reasoning?: string
-  /** Of the prompt file that was used; absent where there is none. */
+  /** Digest of the prompt file that was used. Absent if there is none. */
   readonly promptSha256?: string
   readonly usage: {
     readonly promptTokens: number
@@ -51,12 +57,12 @@ export type ActReply = {
 }
 
 export type PackedTokens = {
-  /** How many of the tokens are prompt: the first generated token stands at this index. */
+  /** Number of prompt tokens: the first generated token stands at this index. */
   readonly promptLength: number
   readonly tokensI32: Uint8Array
   readonly maskU8: Uint8Array
   readonly logprobsF32: Uint8Array
-  /** Int32 [T + 1] and values; absent where all tokens were allowed. */
+  /** Int32 [T + 1] and values. Absent if all tokens were allowed. */
   readonly allowedOffsetsI32?: Uint8Array
   readonly allowedI32?: Uint8Array
 }

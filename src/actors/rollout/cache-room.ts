@@ -1,4 +1,4 @@
-/** How many episodes a policy is asked about at a time, where it keeps what it has read of each in a cache that has an end. */
+/** Limits the number of episodes that a policy is asked about at a time, if it keeps read tokens in a bounded cache. */
 import type { ActReply } from './act.ts'
 
 type Growing = {
@@ -12,13 +12,14 @@ type Growing = {
 export type CacheRoom = {
   /** Hears of an answer, and by how many tokens its episode grew. */
   readonly told: (reply: ActReply, grownTokens: number) => void
-  /** Those to ask about next: the oldest, as many as fit as a whole. */
+  /** Returns the episodes to ask about next: the oldest, as many as fit as a whole. */
   readonly fitting: <One extends Growing>(live: readonly One[]) => readonly One[]
 }
 
 /**
- * With more episodes than the cache holds, each is forgotten before its next turn comes and read anew from its beginning, so the
- * youngest wait. Episodes are taken to go on for half of the steps that are left to them.
+ * Makes the youngest episodes wait. If there were more episodes than the cache holds, each would be forgotten before
+ * its next turn and read anew. Each episode is assumed to take half of its remaining steps.
+ *
  * @param askers players that share the policy
  */
 export function cacheRoom(askers = 1): CacheRoom {

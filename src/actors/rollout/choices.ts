@@ -1,4 +1,6 @@
-/** Generating one of a few token sequences: which tokens are allowed where, as the sampler and the loss see it. */
+/**
+ * Generates one of a few token sequences. It tells the sampler and the loss which tokens are allowed at each position.
+ */
 
 export type AllowedColumns = {
   /** Int32 [T + 1] */
@@ -7,9 +9,9 @@ export type AllowedColumns = {
 }
 
 export type ChoicePath = {
-  /** [length] 1 where there was something to choose. */
+  /** [length]: 1 if there was a choice. */
   readonly mask: Uint8Array
-  /** [length] allowed tokens in ascending order; empty where only one was. */
+  /** [length]: allowed tokens in ascending order. Empty if only one was allowed. */
   readonly allowed: readonly (readonly number[])[]
 }
 

@@ -1,4 +1,4 @@
-/** What rollouts showed: taken by who plays them, kept in the log, read by who judges. */
+/** Screens of rollouts. The player takes them, the log keeps them, and the judge reads them. */
 import type { Config } from '../../config.ts'
 import type { Episode } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
@@ -32,7 +32,11 @@ export function framesRecorded(
   return { rollout, iteration, task, frames: [...frames] }
 }
 
-/** [steps + 1] the screens of a rollout. @throws RlError `rollout.no-frames` where the log has none */
+/**
+ * Returns the screens of a rollout, [steps + 1].
+ *
+ * @throws RlError `rollout.no-frames` if the log has none
+ */
 export async function framesOf(log: LogClient, rollout: string): Promise<readonly ImageRef[]> {
   const [position] = await log.positionsOf([`FramesRecorded/${rollout}`])
   const page = position === null ? null : await log.read({ from: position, limit: 1 })

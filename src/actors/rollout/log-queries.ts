@@ -1,4 +1,4 @@
-/** What workers read from the log when they need it: nothing of it has to survive a restart. */
+/** Queries that workers make of the log when they need data. So no data has to survive a restart. */
 
 import type { Task } from '../../environments/port.ts'
 import { RlError } from '../../errors.ts'
@@ -23,7 +23,10 @@ export async function readEvents<T extends EventType>(
   }
 }
 
-/** What events of these types since an iteration began say, by type and in order of the log; with staleness some may be of its neighbours. */
+/**
+ * Returns the data of events of these types since an iteration began, by type and in order of the log. With staleness
+ * some may belong to neighbouring iterations.
+ */
 export async function readIteration<T extends EventType>(
   log: LogClient,
   iteration: number,
@@ -36,7 +39,7 @@ export async function readIteration<T extends EventType>(
   return byType as { readonly [K in T]: EventData<K>[] }
 }
 
-/** What events of these types hold by an id, read from the log as far as it is needed. */
+/** Keeps values of events of these types by id. It reads the log only as far as it is needed. */
 function openShelf<T extends EventType, V>(
   log: LogClient,
   types: readonly T[],
@@ -53,7 +56,10 @@ function openShelf<T extends EventType, V>(
     next = page.next
   }
 
-  /** Those that the log holds. A reading that was under way may have begun too early for an id: then one more is made. */
+  /**
+   * Returns those values that the log holds. A reading under way may have begun too early for an id. Then one more is
+   * made.
+   */
   return async function find(ids: readonly string[]): Promise<V[]> {
     for (let attempt = 0; attempt < 2 && !ids.every((id) => known.has(id)); attempt++) {
       reading ??= readOn().finally(() => {
@@ -90,7 +96,7 @@ export function openTaskBook(log: LogClient): TaskBook {
 type Trajectory = EventData<'TrajectoryCompleted'>
 
 export type TrajectoryBook = {
-  /** Those of the rollouts that the log holds, in the order asked for. */
+  /** Returns the trajectories of these rollouts that the log holds, in the order asked for. */
   readonly find: (iteration: number, rollouts: readonly string[]) => Promise<Trajectory[]>
 }
 

@@ -6,7 +6,7 @@ import type { CompactView, OpenSetting } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { Tokenizer } from '../../models/local/tokenizer.ts'
 
-/** What stands in the log of an episode. */
+/** Texts of an episode in the log. */
 export type EpisodeText = {
   readonly goal: string
   /** [actions + 1] */
@@ -37,7 +37,7 @@ const WHOLE_VIEW: CompactView = {
   command: (command) => command,
 }
 
-/** How the setting's texts are packed. */
+/** Returns the view with which the setting's texts are packed. */
 export function viewOf({ setting: { acting }, environment }: OpenSetting): CompactView {
   return (acting?.kind === 'choices' ? acting.view?.(environment) : undefined) ?? WHOLE_VIEW
 }
@@ -60,9 +60,10 @@ export function codecOf(encode: (text: string) => ArrayLike<number>, view: Compa
 const [FIRST, ANSWER, NEXT] = ['first-words', 'an-answer', 'next-words'] as const
 
 /**
- * The codec of a model with a chat template: an episode is one chat, its commands the assistant's turns, and the template is
- * asked once what stands between them.
- * @throws RlError `model.tokenizer` where the template's answers and turns do not end in tokens of their own
+ * Returns the codec of a model with a chat template. An episode is one chat, and its commands are the assistant's
+ * turns. The template is asked once for the text between turns.
+ *
+ * @throws RlError `model.tokenizer` if the template's answers and turns do not end in tokens of their own
  */
 export function chatCodec(
   tokenizer: Pick<Tokenizer, 'encode' | 'decode' | 'renderChat' | 'endToken'>,
@@ -110,7 +111,7 @@ export function chatCodec(
   }
 }
 
-/** What is generated for a command: its words and the end token. */
+/** Returns the tokens that are generated for a command: its words and the end token. */
 export function commandTokens(codec: Codec, command: string): number[] {
   return [...codec.encode(codec.view.command(command)), codec.end]
 }

@@ -18,19 +18,19 @@ type Trajectory = EventData<'TrajectoryCompleted'>
 
 type Played = {
   readonly trajectory: Trajectory
-  /** As it ended, with its outcome. */
+  /** The ended episode, with its outcome. */
   readonly episode: Episode
-  /** [steps + 1] where pictures are taken, else none. */
+  /** [steps + 1] if pictures are taken, else empty. */
   readonly frames: readonly ImageRef[]
 }
 
 export type Player = {
   /**
-   * Plays one rollout to its end, from a start of its own or from where another has come to. Rejects with code `rollout.env`
-   * or `rollout.infra`; such a fault is never an outcome.
+   * Plays one rollout to its end, from a new start or from an open episode. Rejects with code `rollout.env` or
+   * `rollout.infra`. Such a fault is never an outcome.
    */
   readonly play: (request: Request, task: Task, from?: OpenEpisode) => Promise<Trajectory>
-  /** As `play`, with the episode itself. */
+  /** Plays as `play` does, and also returns the episode itself. */
   readonly playOut: (request: Request, task: Task, from?: OpenEpisode) => Promise<Played>
   /** Ends all that is being played. */
   readonly stop: () => void
@@ -41,7 +41,7 @@ export type OpenEpisode = {
   readonly episode: Episode
   readonly observations: readonly string[]
   readonly actions: readonly string[]
-  /** [actions + 1] where pictures are taken. */
+  /** [actions + 1] if pictures are taken. */
   readonly frames?: readonly ImageRef[]
 }
 
@@ -54,7 +54,7 @@ type Live = {
   readonly frames: ImageRef[]
   readonly segments: SegmentBuilder
   readonly invalid: Record<string, number>
-  /** By step. */
+  /** Reasoning of each step, by step. */
   readonly reasoning: Map<number, string>
   readonly usage: { promptTokens: number; cachedTokens: number; completionTokens: number }
   trainable: boolean
@@ -67,9 +67,9 @@ type Live = {
 export type PlayerOptions = {
   readonly environment: Environment
   readonly act: Act
-  /** How long one tick's answer of the policy may take, and one step of an environment. */
+  /** Time that one tick's answer of the policy may take, and that one step of an environment may take. */
   readonly actDeadlineMs: number
-  /** Keeps what an episode shows, at its start and after each step; absent where nobody looks. */
+  /** Keeps what an episode shows, at its start and after each step. Absent if nobody looks. */
   readonly look?: (episode: Episode) => Promise<ImageRef>
   /** Players that ask the same policy. */
   readonly askers?: number
@@ -216,7 +216,7 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
     return next
   }
 
-  /** What an episode shows is kept for as long as that takes: a disk that is full is no fault of the task. */
+  /** Keeps what an episode shows, however long that takes. A full disk is no fault of the task. */
   async function framesOf(episode: Episode): Promise<readonly ImageRef[]> {
     if (!look) return []
     try {

@@ -6,7 +6,7 @@ import type { PackedTokens } from './act.ts'
 type Segment = EventData<'TrajectoryCompleted'>['segments'][number]
 
 export type SegmentBuilder = {
-  /** Adds one step's tokens: to the open segment where they go on in it, else to a new one. */
+  /** Adds one step's tokens. They join the open segment if they continue it, else a new one. */
   readonly add: (step: number, tokens: PackedTokens, continues: boolean) => void
   /** Tokens of the open segment so far. */
   readonly length: () => number

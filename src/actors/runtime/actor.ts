@@ -1,6 +1,6 @@
 /**
- * One actor process: a role's worker, with its decider or without, on the bus. It says that it lives, names what it waits
- * for, does jobs and takes work from queues, survives short absences of the head, and ends when the head stays away.
+ * One actor process: a role's worker on the bus, with or without its decider. It sends heartbeats, names what it waits
+ * for, does jobs and takes work from queues. It survives short absences of the head, and ends if the head stays away.
  */
 import { pause } from '../../clock.ts'
 import type { Bus, BusAddress } from '../../events/bus.ts'
@@ -35,31 +35,34 @@ export type ActorOptions = {
   readonly address: BusAddress
   /** Absent for a further worker of the role. */
   readonly decider?: Decider
-  /** Where the decider goes on from, and keeps its state. */
+  /** Key frames: the decider resumes from one and keeps its state there. */
   readonly frames?: KeyFrames
   readonly worker: Worker
   readonly heartbeatMs?: number
-  /** The head may be away for so long; then the actor ends itself. */
+  /** Longest absence of the head, after which the actor ends itself. */
   readonly headGoneMs?: number
-  /** How often a job or a piece of work is tried. */
+  /** Highest number of tries of a job or a piece of work. */
   readonly attempts?: number
   /** Stands in ActorStarted, e.g. the model and its backend. */
   readonly note?: string
-  /** What to append for a shared job that failed for good; null, as for kinds that it does not know, where the run cannot go on. */
+  /**
+   * Returns events to append if a shared job has failed for good. Returns null if the run cannot go on without it, or
+   * if the kind is unknown.
+   */
   readonly giveUp?: (job: Job, attempts: number, lastError: string) => readonly NewEvent[] | null
-  /** What the decider waits for without any worker of this process having it in hand. */
+  /** Lists what the decider waits for while no worker of this process has it in hand. */
   readonly waits?: (context: unknown) => readonly Wait[]
   readonly platform?: Platform
-  /** Over NATS where absent. */
+  /** Connects to the bus. It uses NATS if absent. */
   readonly connect?: (options: BusOptions) => Promise<Bus>
 }
 
 export type Actor = {
   readonly name: string
   readonly status: () => ActorStatus
-  /** Resolves when the actor was stopped; fails when it cannot go on, e.g. `actor.head-gone`. */
+  /** Resolves when the actor was stopped. Fails if it cannot go on, e.g. with `actor.head-gone`. */
   readonly done: Promise<void>
-  /** Finishes or gives back what is in hand, says so, and leaves. */
+  /** Finishes the work in hand or gives it back, says so, and leaves. */
   readonly stop: () => Promise<void>
 }
 
@@ -68,8 +71,8 @@ const ATTEMPTS = 5
 const STOP_MS = 5_000
 
 /**
- * Starts an actor, which closes its worker at its end. Errors: those of the connection, and `actor.second-decider` where another
- * process has the role.
+ * Starts an actor, which closes its worker at its end. Errors: those of the connection, and `actor.second-decider` if
+ * another process has the role.
  */
 export async function startActor(options: ActorOptions): Promise<Actor> {
   const { role, run, address, decider, worker, note = '' } = options
@@ -93,7 +96,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const stopping = abort.signal
   let host: DeciderHost | null = null
   let leaving = false
-  /** All that was in hand is finished or given back. */
+  /** True once all work in hand is finished or given back. */
   let left = false
   let headSeenAt = clock.monotonic()
   let fail: (error: unknown) => void = () => {}
@@ -142,7 +145,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     for (const end of timers) end()
     jobs.stop()
     const over = Promise.all([host?.stop(), ...ends.map((end) => end())])
-    // It is heard of as long as it finishes what it has in hand: who leaves is not silent.
+    // The actor sends heartbeats while it finishes the work in hand: a leaving actor is not silent.
     const late = new AbortController()
     await Promise.race([over, pause(STOP_MS, late.signal, clock)])
     late.abort()
@@ -199,7 +202,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       }),
       bus.serve(subjects.call(`status.${role}`), null, () => pack(status())),
     )
-    // From the first moment on: a process that starts without a head would wait for it for ever.
+    // The look for the head begins at once: a process that starts without a head would wait for it for ever.
     timers.push(clock.every(heartbeatMs, lookForHead))
     const { hostname, self } = platform
     const started: NewEvent<'ActorStarted'> = {

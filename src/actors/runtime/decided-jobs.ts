@@ -1,4 +1,7 @@
-/** Jobs that the decider asks for: some any worker of the role may do, through a queue; the others are done beside the decider. */
+/**
+ * Jobs that the decider asks for. Any worker of the role may do shared jobs, through a queue. The others are done
+ * beside the decider.
+ */
 import type { Clock } from '../../clock.ts'
 import type { Bus } from '../../events/bus.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
@@ -29,7 +32,7 @@ export type DecidedJobsOptions = {
   readonly worker: Worker
   readonly performer: Performer
   readonly attempts: number
-  /** What to append for a job that failed for good; null where the run cannot go on without it. */
+  /** Returns events to append if a job has failed for good. Returns null if the run cannot go on without it. */
   readonly giveUp: (job: Job, attempts: number, lastError: string) => readonly NewEvent[] | null
   readonly log: LogClient
   readonly telling: Telling
@@ -45,7 +48,10 @@ export function openDecidedJobs(options: DecidedJobsOptions): DecidedJobs {
     ...{ performer, attempts, stopping, clock },
     concurrency: worker.concurrency ?? 1,
     onFailure: telling.failure,
-    /** Else the head pauses the run; this process has nothing to do in it, and starts afresh when the run goes on. */
+    /**
+     * Appends events in place of the job's. If the run cannot go on without the job, the head pauses it. This process
+     * then has nothing to do, and starts afresh when the run goes on.
+     */
     async onGivenUp(failed, error) {
       const { job, cause, attempts, error: lastError } = failed
       const events = giveUp(job, attempts, lastError)

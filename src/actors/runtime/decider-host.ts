@@ -1,7 +1,7 @@
 /**
- * Hosts a decider on the bus: feeds it the log, appends the events that it asks for, and hands out its jobs. While it
- * catches up after a restart, from its last key frame on, its outputs are only noted; then those that the log does not hold
- * yet are carried out.
+ * Hosts a decider on the bus. It feeds the decider the log, appends the events that it asks for, and hands out its
+ * jobs. After a restart the decider catches up from its last key frame, and its outputs are only noted. Then the
+ * outputs that the log does not hold yet are carried out.
  */
 import { createHash } from 'node:crypto'
 import { keyOf, type LoggedEvent } from '../../events/catalogue.ts'
@@ -31,9 +31,9 @@ export type DeciderHost = {
 export type DeciderHostOptions = {
   readonly decider: Decider
   readonly log: LogClient
-  /** Where it goes on after a restart; absent for a decider that begins with the first event each time. */
+  /** Key frames to resume from after a restart. Without them the decider begins with the first event each time. */
   readonly frames?: KeyFrames
-  /** A job begins; called in order, and again for the same job only after a restart. */
+  /** Called when a job begins, in order. It is called again for the same job only after a restart. */
   readonly onJob: (open: OpenJob) => void
   /** The log holds the event that ends a job. */
   readonly onSettled: (key: string) => void
@@ -56,7 +56,7 @@ export async function hostDecider({
   let caughtUp = false
   let noted: Noted[] = [...(from?.unsent ?? [])]
   let outbox: Noted[][] = []
-  /** Of the outbox, what is under way. */
+  /** Part of the outbox that is under way. */
   let underWay: Noted[][] = []
   let sending: Promise<void> | null = null
   /** Position of the newest key frame, and whether the decider has taken all events up to the present one whole. */
@@ -87,7 +87,7 @@ export async function hostDecider({
     else if (events.length > 0) outbox.push(events)
   }
 
-  /** One append after the other, so that the log has the outputs in the order of their causes. */
+  /** Makes one append after the other, so that the log has the outputs in the order of their causes. */
   function send(): void {
     sending ??= (async () => {
       while (outbox.length > 0) {
@@ -111,7 +111,7 @@ export async function hostDecider({
       })
   }
 
-  /** Which of these natural keys the log holds. */
+  /** Returns those natural keys that the log holds. */
   async function presentOf(keys: readonly string[]): Promise<ReadonlySet<string>> {
     const present = new Set<string>()
     for (let at = 0; at < keys.length; at += KEYS_A_REQUEST) {
@@ -154,7 +154,7 @@ export async function hostDecider({
     )
   }
 
-  /** Keeps what the decider is now. The log tells the hash at a position where nothing more is asked for. */
+  /** Keeps the decider's present state. The log tells the hash at a position where nothing more is asked for. */
   async function keepFrame(position: number): Promise<void> {
     if (!frames || !whole || position === framed) return
     framed = position
@@ -183,7 +183,7 @@ export async function hostDecider({
       whole = true
       if (caughtUp) send()
       else if (noted.length >= KEYS_A_REQUEST) await dropPresent()
-      // A frame that cannot be kept (the disk is full, the head is away) only makes the next start slower.
+      // If a frame cannot be kept (the disk is full, the head is away), only the next start is slower.
       if (frames && upTo - framed >= frames.every) keepFrame(upTo).catch(() => {})
     },
   )

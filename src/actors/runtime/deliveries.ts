@@ -1,6 +1,7 @@
 /**
- * Work from queues. A delivery says where to look: what the work is, and whether it is done, the log tells. It is
- * acknowledged when the log holds its result, given back where it failed, and given up with an event after its last try.
+ * Work from queues. A delivery only names a position: the log tells what the work is, and whether it is done. A
+ * delivery is acknowledged when the log holds its result. It is given back if it failed, and given up with an event
+ * after its last try.
  */
 import { z } from 'zod'
 import { type Clock, systemClock } from '../../clock.ts'
@@ -27,7 +28,7 @@ export type DeliveriesOptions = {
   readonly attempts: number
   /** Whether this process has the role: only it says of work that the run cannot go on without it. */
   readonly decides: boolean
-  /** What to append for a shared job that failed for good; null where the run cannot go on without it. */
+  /** Returns events to append if a shared job has failed for good. Returns null if the run cannot go on without it. */
   readonly giveUp: (job: Job, attempts: number, lastError: string) => readonly NewEvent[] | null
   readonly stopping: AbortSignal
   readonly onFault: (fault: Fault) => void
@@ -65,7 +66,7 @@ export const sharedJob = z.object({
   cause: z.string().max(64).nullable(),
 })
 
-/** Work is left for so long to another process of the role. */
+/** Time for which work is left to another process of the role. */
 const LEFT_MS = 5_000
 const DONE: WorkResult = { done: true }
 const JOB_BOUNDS: Bounds = { bytes: 1_048_576, values: 65_536 }
@@ -73,7 +74,7 @@ const JOB_BOUNDS: Bounds = { bytes: 1_048_576, values: 65_536 }
 export function openDeliveries(options: DeliveriesOptions): Deliveries {
   const { log, performer, attempts, decides, giveUp, stopping, onFault, onFailure, onGivenUp } = options
   const { clock = systemClock } = options
-  /** By the natural key of the job. */
+  /** Last error of each job, by its natural key. */
   const lastErrors = new Map<string, string>()
   const underWay = new Map<string, Promise<WorkResult>>()
 
@@ -83,7 +84,7 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
     return DONE
   }
 
-  /** The event of this queue at the position that the delivery names, from the log; null where there is none. */
+  /** Reads the event of this queue at the position that the delivery names. Returns null if there is none. */
   async function askingEvent({ kind }: QueueWork, delivery: Delivery): Promise<LoggedEvent | null> {
     const position = Number(delivery.header(POSITION_HEADER))
     if (!Number.isSafeInteger(position) || position < 1) return null
@@ -121,7 +122,7 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
     } catch (error) {
       return unreadable(delivery, error)
     }
-    // A decider of this run made it, and nobody else may publish here: its input is what its kind says.
+    // A decider of this run made the job, and nobody else may publish here. So its input fits its kind.
     const { job, cause } = shared as { readonly job: Job; readonly cause: string | null }
     return take(delivery, {
       job,
@@ -164,7 +165,10 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
     }
   }
 
-  /** A result that the log cannot take is none at the next try either: the run goes on without it, where it can. */
+  /**
+   * Tries once. If the log cannot take a result, it cannot take that of the next try either. So the run goes on without
+   * the result, if it can.
+   */
   async function tryOnce(attempt: number, work: Work): Promise<void> {
     const { job, event, cause } = work
     try {
@@ -176,7 +180,7 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
     }
   }
 
-  /** False for work without which the run cannot go on, where the process with the role is to say so. */
+  /** Returns false for work without which the run cannot go on. The process with the role is then to say so. */
   async function settleWithout({ job, cause, giveUp }: Work, tries: number): Promise<boolean> {
     const error = lastErrors.get(job.done) ?? 'no worker finished it'
     const events = giveUp(error, tries)

@@ -1,4 +1,4 @@
-/** The head may be away for so long: then whoever waits for it ends, so that nothing waits for ever. */
+/** Longest absence of the head. After it every process that waits for the head ends, so that nothing waits for ever. */
 import { RlError } from '../../errors.ts'
 
 export const HEAD_GONE_MS = 60_000

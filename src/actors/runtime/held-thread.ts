@@ -1,4 +1,7 @@
-/** A thread beside a process that calls a user's code: where the loop of the process no longer turns, it tells the last call. */
+/**
+ * A thread beside a process that calls a user's code. If the process's event loop no longer turns, the thread tells the
+ * last call.
+ */
 import { writeSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 import { type HeldThreadData, readHeld } from './held.ts'
@@ -19,7 +22,7 @@ setInterval(
     }
     if (told || performance.now() - sinceMs < afterMs || call === '') return
     told = true
-    // The process writes nothing itself; the head keeps this in the role's log.
+    // The process writes nothing itself. The head keeps this line in the role's log.
     writeSync(2, `held for ${Math.round(afterMs / 1000)} s; the last call of a user's code: ${call}\n`)
   },
   Math.min(1000, afterMs / 4),

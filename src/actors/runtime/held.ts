@@ -1,4 +1,7 @@
-/** A loop of a user's that never awaits holds its process, which can say nothing then: a thread beside it tells the last call. */
+/**
+ * Watches for a user's loop that never awaits. It holds its process, which then can say nothing. So a thread beside the
+ * process tells the last call.
+ */
 import { startThread } from '../../package.ts'
 import { onUserCall } from '../../user-code.ts'
 
@@ -8,7 +11,7 @@ export type HeldThreadData = { readonly shared: SharedArrayBuffer; readonly afte
 const HEAD_BYTES = 8
 const TEXT_BYTES = 1024
 
-/** @param afterMs a process whose loop has not turned for so long is held */
+/** @param afterMs a process is held if its loop has not turned for this time */
 export function watchHeld(afterMs: number): void {
   const shared = new SharedArrayBuffer(HEAD_BYTES + TEXT_BYTES)
   const numbers = new Int32Array(shared, 0, 2)
@@ -20,12 +23,12 @@ export function watchHeld(afterMs: number): void {
   setInterval(() => Atomics.add(numbers, 0, 1), Math.min(500, afterMs / 4)).unref()
   const data: HeldThreadData = { shared, afterMs }
   const thread = startThread(new URL('./held-thread.ts', import.meta.url), data)
-  // Without it nothing is told, and nothing else is amiss.
+  // Without the thread nothing is told, but nothing else fails.
   thread.on('error', () => {})
   thread.unref()
 }
 
-/** As the thread reads it. */
+/** Reads the shared memory, as the thread does. */
 export function readHeld(shared: SharedArrayBuffer): { readonly turns: number; readonly call: string } {
   const [turns, bytes] = new Int32Array(shared, 0, 2)
   return { turns, call: Buffer.from(shared, HEAD_BYTES, bytes).toString() }

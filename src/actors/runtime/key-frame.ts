@@ -1,7 +1,7 @@
 /**
- * A key frame is what a decider is at a position of the log, in a file of the run's folder: after a restart it goes on from
- * there instead of from the first event. A frame may be thrown away at any time. One that is damaged, or was made by other
- * code, under another config, by other rules or from another log, is not used.
+ * A key frame is a decider's state at a position of the log, in a file of the run's folder. After a restart the decider
+ * resumes from it instead of from the first event. A frame may be thrown away at any time. A damaged frame is not used.
+ * Neither is a frame of other code, another config, other rules or another log.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -33,22 +33,22 @@ export type KeyFrame = {
 export type KeyFrames = {
   /** Number of positions from one key frame to the next. */
   readonly every: number
-  /** What the decider is to go on from; null for the first event. */
+  /** Frame from which the decider resumes. Null if it begins with the first event. */
   readonly found: KeyFrame | null
-  /** For people: from where the decider goes on, and why a file that is there was not used. */
+  /** Note for people: the position from which the decider resumes, and why an existing file was not used. */
   readonly note: string
-  /** Takes a frame as it is now; `write` with the chain's hash at its position (hex) puts it into the file. */
+  /** Takes a frame of the present state. `write` with the chain's hash at its position (hex) puts it into the file. */
   readonly take: (frame: KeyFrame) => { readonly write: (hash: string) => void }
 }
 
 export type KeyFramesOptions = {
   readonly folder: RunFolder
   readonly decider: Decider
-  /** Those that the log begins with and that holds now. */
+  /** The config that the log begins with, and the one that holds now. */
   readonly configs: readonly Config[]
-  /** The hash of the log's chain at a position (hex), '' where there is none. */
+  /** Returns the hash of the log's chain at a position (hex), or '' if there is none. */
   readonly hashAt: (position: number) => string | Promise<string>
-  /** Default: 20,000. To fold so many events again takes some tenths of a second. */
+  /** Number of events between frames. Default: 20,000. Folding this many events again takes some tenths of a second. */
   readonly every?: number
 }
 
@@ -99,7 +99,10 @@ export async function openKeyFrames({
   }
 }
 
-/** What is wrong with the frames of a run, a line each: damaged files, and those of another log. Others are made by a start as it needs them. */
+/**
+ * Returns the faults of a run's frames, one line each: damaged files, and frames of another log. A start makes other
+ * frames as it needs them.
+ */
 export function frameFaults(folder: string, hashAt: (position: number) => string): readonly string[] {
   const frames = join(folder, 'frames')
   if (!existsSync(frames)) return []
@@ -122,7 +125,7 @@ function refused(refusal: string): { frame: null; refusal: string } {
   return { frame: null, refusal }
 }
 
-/** Equal for those who decide alike. V8 reads only what it, or an older one, has written. */
+/** Returns a key that is equal for deciders that decide alike. V8 reads only data of its own or an older version. */
 function keyOf(run: string, { role, version }: Decider, configs: readonly Config[]): string {
   return JSON.stringify({
     run,

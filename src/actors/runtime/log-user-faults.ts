@@ -1,4 +1,7 @@
-/** The log of a role has the whole stack of each fault of a user's code, also where it cost no more than a rollout. */
+/**
+ * Writes the whole stack of each fault of a user's code to the role's log. It does so even if the fault cost no more
+ * than a rollout.
+ */
 import { explain } from '../../errors.ts'
 import { onUserFault, placeOf, type UserCodeError } from '../../user-code.ts'
 import { redact } from './redact.ts'
@@ -6,7 +9,7 @@ import { redact } from './redact.ts'
 /** Different stacks that a process writes. */
 const MOST_STACKS = 50
 
-/** To standard error, which the head keeps in the role's log. */
+/** Writes faults to standard error, which the head keeps in the role's log. */
 export function logUserFaults(): void {
   const written = new Set<string>()
   onUserFault((fault) => {
@@ -18,14 +21,14 @@ export function logUserFaults(): void {
   })
 }
 
-/** Of the error that was thrown; null where nothing was. */
+/** Returns the stack of the thrown error, or null if none was thrown. */
 function stackOf({ cause }: UserCodeError): string | null {
   return cause instanceof Error && cause.stack !== undefined ? cause.stack : null
 }
 
 /**
- * What nobody waits for (a timer, a promise that was let go) ends the process when it throws: its last line is then the reason that
- * the head tells, and not the version of Node.
+ * Ends the process if code throws that nobody waits for (a timer, a promise that was let go). Its last line is then the
+ * reason that the head tells. Else it would be the version of Node.
  */
 export function nameUncaught(): void {
   process.on('uncaughtException', (error: unknown) => {

@@ -21,7 +21,10 @@ export type OwnJobsOptions = {
   readonly clock?: Clock
 }
 
-/** A stall is told at the deadline; so much later the job is aborted. A trainer outside may answer up to the deadline. */
+/**
+ * Factor of the deadline after which a job is aborted. A stall is told at the deadline. An outside trainer may answer
+ * up to the deadline.
+ */
 const LIMIT = 2
 
 export function openOwnJobs(options: OwnJobsOptions): OwnJobs {

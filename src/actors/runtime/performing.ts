@@ -8,7 +8,7 @@ import type { Job } from '../decider/jobs.ts'
 import type { OpenWaits } from './waits.ts'
 import { performJob, type Worker } from './worker.ts'
 
-/** A job that was not done by its deadline; `work` settles when the worker lets go of it. */
+/** A job that was not done by its deadline. `work` settles when the worker lets go of it. */
 export class LateError extends RlError {
   override readonly name = 'LateError'
   readonly work: Promise<unknown>
@@ -33,7 +33,7 @@ function isUnasked(error: unknown): boolean {
 
 type Try = {
   readonly job: Job
-  /** The event that asked for it, where this process knows it, and its id. */
+  /** The event that asked for the work, if this process knows it. `cause` is its id. */
   readonly event: LoggedEvent | null
   readonly cause: string | null
   readonly attempt: number
@@ -41,7 +41,10 @@ type Try = {
 }
 
 export type Performer = {
-  /** Resolves when the job's events are in the log, or somebody else's are. Throws what the worker threw, or a `LateError`. */
+  /**
+   * Resolves when the job's events are in the log, or another worker's are. Throws the worker's error, or a
+   * `LateError`.
+   */
   readonly perform: (one: Try) => Promise<void>
   /** The log has the result: nobody needs this one. */
   readonly abort: (done: string) => void
@@ -61,7 +64,10 @@ export type PerformerOptions = {
 export function openPerformer(options: PerformerOptions): Performer {
   const { bus, log, actor, worker, waits, clock = systemClock } = options
   const inHand = new Map<string, AbortController>()
-  /** Lets go of what is in hand, whether its worker does so or not: it may wait for a process that has ended before. */
+  /**
+   * Functions that let go of work in hand, even if its worker does not: the worker may wait for a process that has
+   * ended.
+   */
   const letGo = new Set<() => void>()
   let ending = false
 
@@ -109,7 +115,7 @@ export function openPerformer(options: PerformerOptions): Performer {
     try {
       const events = await withinLimit(one, abort)
       if (abort.signal.aborted) return
-      // The event that ends a job is its own, or follows from what it made (verdicts make a judged trajectory).
+      // The event that ends a job is its own, or follows from its events (verdicts make a judged trajectory).
       if (events.length === 0 && (await log.positionsOf([job.done]))[0] === null)
         throw new RlError(`job ${job.kind} ended without any event for ${job.done}`, {
           code: 'actor.no-result',

@@ -1,6 +1,6 @@
 /**
- * Open work beside the queue that holds it. A queue may refuse a message, lose it with its disk, or have it acknowledged by
- * mistake: so what is open is compared with what the queue holds, and what is missing is published again.
+ * Open work beside the queue that holds it. A queue may refuse a message, lose it with its disk, or have it
+ * acknowledged by mistake. So open work is compared with the queue, and missing messages are published again.
  */
 import { type Clock, systemClock } from '../../clock.ts'
 import { explain } from '../../errors.ts'
@@ -15,7 +15,10 @@ type WorkMessage = {
   readonly headers?: Headers
 }
 
-/** Pieces of work that the queue does not take, since when (ms since 1970), and what it said. */
+/**
+ * Number of pieces of work that the queue does not take, the start of the trouble (ms since 1970), and the queue's
+ * error.
+ */
 export type Trouble = { readonly pieces: number; readonly since: number; readonly error: string }
 
 export type QueuedWork = {
@@ -24,9 +27,9 @@ export type QueuedWork = {
   /** The work is done or no longer wanted. */
   readonly close: (key: string) => boolean
   readonly size: () => number
-  /** Publishes that failed so far; each was tried again. */
+  /** Returns the number of failed publishes so far. Each was tried again. */
   readonly failures: () => number
-  /** Publishes what the queue lacks. */
+  /** Publishes work that the queue lacks. */
   readonly sweep: () => Promise<void>
   readonly stop: () => void
 }
@@ -42,9 +45,9 @@ export type QueuedWorkOptions = {
 
 type Item = {
   readonly load: () => WorkMessage
-  /** Number in the queue; null where it is not known to be there. */
+  /** Number in the queue. Null if it is not known to be there. */
   sequence: number | null
-  /** How often it was lost: part of the id of the next try, since the queue drops an id that it had. */
+  /** Number of losses. It is part of the id of the next try, since the queue drops an id that it had. */
   losses: number
 }
 
@@ -55,13 +58,13 @@ const SWEEP_MS = 5_000
 const TROUBLED_SWEEP_MS = 500
 /** Publishes under way at a time. */
 const WINDOW = 128
-/** The oldest pieces of work that a sweep looks for: what is lost becomes the oldest. */
+/** Number of oldest pieces of work that a sweep looks for. Lost work becomes the oldest. */
 const LOOKED_AT = 256
 
 export function openQueuedWork(options: QueuedWorkOptions): QueuedWork {
   const { bus, queue, onTrouble, sweepMs = SWEEP_MS, clock = systemClock } = options
   const items = new Map<string, Item>()
-  /** Not published yet, in order. */
+  /** Work that is not published yet, in order. */
   const waiting = new Set<string>()
   let publishing = 0
   let failures = 0
@@ -127,7 +130,7 @@ export function openQueuedWork(options: QueuedWorkOptions): QueuedWork {
     }
   }
 
-  /** Tries what waited longest; if that fails as well, it was no passing fault. */
+  /** Tries the work that waited longest. If that fails as well, it was no passing fault. */
   async function probe({ since, error, told }: Failing): Promise<void> {
     trouble = null
     const [key] = waiting
@@ -174,7 +177,7 @@ export function openQueuedWork(options: QueuedWorkOptions): QueuedWork {
   }
 }
 
-/** How trouble with a queue is told in the log. */
+/** Returns the event that tells trouble with a queue. */
 export function queueStall(owner: string, queue: string, { pieces, since, error }: Trouble): NewEvent {
   return {
     type: 'StallDetected',

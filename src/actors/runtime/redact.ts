@@ -1,4 +1,4 @@
-/** Keeps secrets out of what is logged, shown or sent: error texts may quote addresses, headers and keys. */
+/** Keeps secrets out of logs, screens and messages: error texts may quote addresses, headers and keys. */
 
 import { withoutCredentials, withoutSecrets } from '../../secrets.ts'
 
@@ -11,7 +11,10 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
 /** Variables that a config says hold keys. */
 const named = new Set<string>()
 
-/** From now on the keys that a config names (`apiKeyEnv`, in any section) are secrets of this process, whatever their variables' names end in. */
+/**
+ * Makes the keys that a config names (`apiKeyEnv`, in any section) secrets of this process from now on. The names of
+ * their variables do not matter.
+ */
 export function knowKeys(section: object): void {
   for (const [key, value] of Object.entries(section)) {
     if (key === 'apiKeyEnv' && typeof value === 'string') named.add(value)
@@ -19,7 +22,10 @@ export function knowKeys(section: object): void {
   }
 }
 
-/** The text without credentials in addresses, bearer tokens, API keys, the given secrets, and the values of variables that hold secrets, by their names or by a config. */
+/**
+ * Returns the text without secrets. These are credentials in addresses, bearer tokens, API keys, and the given secrets.
+ * Values of variables that hold secrets, by their names or by a config, are removed too.
+ */
 export function redact(text: string, secrets: readonly string[] = []): string {
   const fromEnvironment = Object.entries(process.env)
     .filter(

@@ -5,27 +5,27 @@ import type { DeciderHost } from './decider-host.ts'
 import type { OpenWaits, Wait } from './waits.ts'
 import type { Worker } from './worker.ts'
 
-/** What an actor tells with each heartbeat and on `call.status.<role>`. */
+/** Status of an actor, in each heartbeat and on `call.status.<role>`. */
 export type ActorStatus = {
   readonly role: Role
   /** Unique name of this process, e.g. `policy/7f3a91`. */
   readonly worker: string
   readonly host: string
   readonly pid: number
-  /** Who it is, as `processText` has it; an actor of before does not tell. */
+  /** Process in the form of `processText`. Older actors do not tell it. */
   readonly process?: string
   readonly decider: boolean
   /** State of the decider, e.g. `training`, or `working`. */
   readonly state: string
-  /** Last position that the decider was fed; null without a decider. */
+  /** Last position that the decider was fed. Null without a decider. */
   readonly position: number | null
   readonly heartbeatMs: number
-  /** What it waits for or works on: the first few, and how many there are. */
+  /** Things that it waits for or works on: the first few. `waitsInAll` counts all. */
   readonly waits: readonly Wait[]
   readonly waitsInAll: number
   readonly startedAt: number
   readonly rssMb: number
-  /** What its worker counts, by name. */
+  /** Counters of its worker, by name. */
   readonly counters: Readonly<Record<string, number>>
   /** True in the last heartbeat of an actor that ends of its own accord. */
   readonly leaving: boolean
@@ -44,14 +44,14 @@ export type StatusOptions = {
   readonly platform: Platform
   /** The decider, once it is there. */
   readonly host: () => DeciderHost | null
-  /** What a decider in this state waits for. */
+  /** Lists what a decider in this state waits for. */
   readonly waitsOf?: (context: unknown) => readonly Wait[]
   readonly leaving: () => boolean
 }
 
 export type Status = {
   readonly status: () => ActorStatus
-  /** Waits since the last call overdue: the decider's, and those of its process. */
+  /** Lists waits that became overdue since the last call: the decider's, and those of its process. */
   readonly newlyOverdue: () => readonly Wait[]
 }
 

@@ -9,7 +9,10 @@ export type TakeRoleOptions = {
   readonly clock: Clock
 }
 
-/** The head refuses a second decider of a role (`actor.second-decider`); one that was killed is forgotten after two heartbeats. */
+/**
+ * Takes the role. The head refuses a second decider of a role (`actor.second-decider`). It forgets a killed decider
+ * after two heartbeats.
+ */
 export async function takeRole(
   log: LogClient,
   started: NewEvent<'ActorStarted'>,

@@ -8,14 +8,14 @@ import { redact } from './redact.ts'
 import type { JobContext } from './worker.ts'
 
 const MOST_CHARACTERS = 2_000
-/** Different faults that a process tells; the events of rollouts tell all of them. */
+/** Number of different faults that a process tells. The events of rollouts tell all of them. */
 const MOST_TOLD = 20
 
 const toldIn = new WeakMap<LogClient, Set<string>>()
 
 export type TellFault = (fault: RlError) => Promise<void>
 
-/** Tells by ActorFailed. The same fault of another task or step is told no second time. */
+/** Tells a fault by ActorFailed. The same fault of another task or step is not told again. */
 export function faultTeller({ log, actor }: Pick<JobContext, 'log' | 'actor'>): TellFault {
   return async function tellFault(fault) {
     const told = toldIn.get(log) ?? new Set()
@@ -30,7 +30,7 @@ export function faultTeller({ log, actor }: Pick<JobContext, 'log' | 'actor'>): 
   }
 }
 
-/** The text without what it was asked about: a step that hangs does so at any task. */
+/** Returns the text without the call's subject: a hanging step hangs at any task. */
 function kindOf(fault: RlError): string {
   const { message, cause } = fault
   const inner = cause instanceof UserCodeError ? cause.message : message

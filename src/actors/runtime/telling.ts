@@ -1,4 +1,4 @@
-/** What goes wrong in an actor, told as events. */
+/** Tells faults of an actor as events. */
 import { explain, RlError } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
@@ -10,7 +10,7 @@ import type { Wait } from './waits.ts'
 const TEXT_CHARACTERS = 2_000
 
 export type Telling = {
-  /** A text or an error as an event may hold it: short, without secrets. */
+  /** Returns a text or an error in the form of events: short, without secrets. */
   readonly clean: (said: unknown) => string
   readonly tell: (event: NewEvent, cause?: string | null) => Promise<void>
   /** Resolves to the error's text. */
@@ -24,10 +24,10 @@ export type TellingOptions = {
   readonly role: Role
   readonly name: string
   readonly log: LogClient
-  /** Of the connection; others are known by the environment's names. */
+  /** Secrets of the connection. Other secrets are known by names in the environment. */
   readonly secrets: readonly string[]
   readonly stopping: AbortSignal
-  /** An event that cannot be told is the actor's end. */
+  /** Ends the actor if an event cannot be told. */
   readonly fail: (error: unknown) => void
 }
 

@@ -1,12 +1,15 @@
-/** Every wait has an owner, a name and a deadline: `rl status` lists them, and one that is overdue is told as a stall. */
+/**
+ * Waits of a process. Every wait has an owner, a name and a deadline. `rl status` lists them, and an overdue wait is
+ * told as a stall.
+ */
 
 import { type Clock, systemClock } from '../../clock.ts'
 
 export type Wait = {
   readonly owner: string
-  /** What is awaited, e.g. `PolicyUpdated/3 (train)`. */
+  /** Awaited thing, e.g. `PolicyUpdated/3 (train)`. */
   readonly waitingFor: string
-  /** From whom. */
+  /** Source of the awaited thing. */
   readonly from: string
   /** Milliseconds since 1970. */
   readonly since: number
@@ -14,11 +17,11 @@ export type Wait = {
 }
 
 export type OpenWaits = {
-  /** Begins a wait; the function returned ends it. */
+  /** Begins a wait. The returned function ends it. */
   readonly begin: (wait: { waitingFor: string; from: string; deadlineMs: number }) => () => void
-  /** What is awaited now, the oldest first. */
+  /** Lists what is awaited now, the oldest first. */
   readonly list: () => readonly Wait[]
-  /** Those, and of `others`, whose deadline passed since the last call. */
+  /** Lists waits whose deadline passed since the last call, those of `others` included. */
   readonly newlyOverdue: (now: number, others?: readonly Wait[]) => readonly Wait[]
 }
 

@@ -16,9 +16,9 @@ export type JobContext = {
   readonly signal: AbortSignal
   /** 1 for the first time that this job is tried. */
   readonly attempt: number
-  /** The event that asked for it; null where a job came from another process. */
+  /** The event that asked for the job. Null if the job came from another process. */
   readonly event: LoggedEvent | null
-  /** Names a wait within the job, for `rl status` and stalls; the function returned ends it. */
+  /** Names a wait within the job, for `rl status` and stalls. The returned function ends it. */
   readonly beginWait: (waitingFor: string, from: string, deadlineMs: number) => () => void
 }
 
@@ -27,7 +27,10 @@ export type QueueWork = {
   readonly kind: WorkKind
   readonly concurrency: number
   readonly jobOf: (event: LoggedEvent) => Job
-  /** What to append when the work was tried `attempts` times in vain, e.g. RolloutFailed; one of them has the job's natural key. */
+  /**
+   * Returns events to append if the work was tried `attempts` times in vain, e.g. RolloutFailed. One of them has the
+   * job's natural key.
+   */
   readonly exhausted: (event: LoggedEvent, attempts: number, lastError: string) => readonly NewEvent[]
 }
 
@@ -41,7 +44,7 @@ export type AnsweredWork = {
 export type AnsweringContext = {
   readonly bus: Bus
   readonly log: LogClient
-  /** How often a piece of work is tried. */
+  /** Highest number of tries of a piece of work. */
   readonly attempts: number
   readonly stopping: AbortSignal
 }
@@ -52,22 +55,26 @@ export type AnsweringContext = {
  */
 type Handler<Kind extends JobKind> = (input: Jobs[Kind], context: JobContext) => Promise<readonly NewEvent[]>
 
-/** What a worker does, by the kind of job. */
+/** Handlers of a worker, by the kind of job. */
 type JobHandlers = { readonly [Kind in JobKind]?: Handler<Kind> }
 
 export type Worker = {
   readonly jobs: JobHandlers
-  /** Jobs of the decider that any worker of the role may do, through a queue; the others are done beside the decider. */
+  /**
+   * Jobs of the decider that any worker of the role may do, through a queue. The others are done beside the decider.
+   */
   readonly shared?: ReadonlySet<JobKind>
-  /** Jobs that this process does at a time: those of the decider, and those of the shared queue. */
+  /** Number of jobs that this process does at a time: the decider's, and those of the shared queue. */
   readonly concurrency?: number
   readonly queues?: readonly QueueWork[]
   readonly answers?: readonly AnsweredWork[]
   /** Answers requests on `call.<name>`, shared among all workers that serve the name. */
   readonly services?: Readonly<Record<string, Serve>>
-  /** What it counts since it began, by name, for `rl status`: faults of an endpoint, tokens, unreadable answers. */
+  /** Returns counts since the start, by name, for `rl status`: faults of an endpoint, tokens, unreadable answers. */
   readonly counters?: () => Readonly<Record<string, number>>
-  /** Gets ready for what the log asks of it; what it cannot do must not begin. Errors name what is missing. */
+  /**
+   * Gets ready for the log's open work. Work that the process cannot do must not begin. Errors name what is missing.
+   */
   readonly prepare?: () => Promise<void>
   /** Resolves to why it can do no more: its process ends, and work that it had in hand stays open. */
   readonly broken?: Promise<unknown>
@@ -91,6 +98,6 @@ export async function performJob<Kind extends JobKind>(
 
 export type OpenedWorker = {
   readonly worker: Worker
-  /** What people want to know of it, e.g. the model and its backend. */
+  /** Facts for people, e.g. the model and its backend. */
   readonly note: string
 }

@@ -1,7 +1,7 @@
 /**
- * A learner made of formulas: stands in for models and environments in tests and for sizing a run. Success of
- * a rollout has probability sigmoid(skill - difficulty), where the policy's skill travels in the metrics of PolicyUpdated
- * and the difficulty in the task's recipe. All draws come from the seeds in events and jobs. Every text that it writes
+ * A learner made of formulas. It stands in for models and environments in tests and for sizing a run. Success of a
+ * rollout has probability sigmoid(skill - difficulty). The policy's skill travels in the metrics of PolicyUpdated, and
+ * the difficulty in the task's recipe. All draws come from the seeds in events and jobs. Every text that it writes
  * begins with `simulated`.
  */
 import type { Config } from '../../config.ts'
@@ -45,7 +45,7 @@ function simulatedSuccess(task: Task, skill: number): number {
   return 1 / (1 + Math.exp(Number(task.recipe.difficulty) - skill))
 }
 
-/** What the workers know of the models: read from the metrics of the versions that a request names. */
+/** The workers' knowledge of the models, from the metrics of the versions that a request names. */
 export type SimulatedModels = {
   /** `metrics.skill` of PolicyUpdated. */
   readonly skill: number
@@ -79,7 +79,10 @@ export function simulatedVersions(): SimulatedVersions {
   }
 }
 
-/** Plays a rollout; null where it fails for no fault of the policy. Good actions are likelier where success is. */
+/**
+ * Plays a rollout. Returns null if it fails for no fault of the policy. Good actions are likelier in a successful
+ * rollout.
+ */
 export function simulatedRollout(
   request: EventData<'RolloutRequested'>,
   task: Task,
@@ -174,9 +177,9 @@ export function simulatedColdStart(role: 'policy' | 'reward-model', { simulation
 }
 
 /**
- * The next version. A group teaches by the variance of its outcomes, 4 p (1 - p): nothing where all rollouts end alike, or
- * where a filter leaves it out. Where
- * verdicts enter the reward, a judge that is right more often than not adds to that and one that is not takes away.
+ * Returns the next version. A group teaches by the variance of its outcomes, 4 p (1 - p). It teaches nothing if all
+ * rollouts end alike, or if a filter leaves it out. If verdicts enter the reward, a judge that is mostly right adds to
+ * that. A judge that is mostly wrong takes away from it.
  */
 export function simulatedUpdate(
   role: 'policy' | 'reward-model',

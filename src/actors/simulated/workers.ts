@@ -96,7 +96,10 @@ function addTasks({ splits, seed }: LoadTasks): NewEvent[] {
   })
 }
 
-/** Figures of the models' versions, read from the log as far as they are needed: by one reading at a time, for many rollouts ask at once. */
+/**
+ * Reads figures of the models' versions from the log, as far as they are needed. One reading runs at a time, because
+ * many rollouts ask at once.
+ */
 function openVersions(log: LogClient) {
   const versions = simulatedVersions()
   let next = 1

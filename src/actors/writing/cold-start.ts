@@ -1,7 +1,7 @@
 /**
- * First versions of small models for settings of texts. The policy imitates texts, a stated share of them wrong; the writer of tests
- * starts from its weights, learns to repeat the examples of its prompt, and imitates tests, a share of them wrong. So both speak
- * well and are right too seldom, which is what RL then repairs.
+ * First versions of small models for settings of texts. The policy imitates texts, a stated share of them wrong. The
+ * writer of tests starts from the policy's weights. It learns to repeat the examples of its prompt, and imitates tests,
+ * a share of them wrong. So both speak well and are right too seldom, which RL then repairs.
  */
 import type { Task } from '../../environments/port.ts'
 import {
@@ -124,7 +124,7 @@ export async function coldStartTests(
   })
 }
 
-/** What small models of the setting are taught by. Error: `setting.lacks`. */
+/** Returns the lessons of the setting for small models. Errors: `setting.lacks`. */
 export function lessonsOf<L>({ name }: Setting, { lessons }: { readonly lessons?: L }): L {
   if (lessons) return lessons
   throw new RlError(`the setting '${name}' has no lessons for models that are trained from scratch`, {
@@ -135,7 +135,7 @@ export function lessonsOf<L>({ name }: Setting, { lessons }: { readonly lessons?
 
 type Start = {
   readonly open: () => Promise<LocalModelFace>
-  /** What is learned before the demonstrations. */
+  /** Teaches the model before the demonstrations. */
   readonly prepare?: (model: LocalModelFace, codec: TextCodec) => Promise<void>
 }
 

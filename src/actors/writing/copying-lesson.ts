@@ -8,7 +8,7 @@ import { rng, type Seed, seedOf } from '../../random.ts'
 import { answerSample, type TextCodec, textPrompt } from './packing.ts'
 
 const MOST_EXAMPLES = 3
-/** Of an input, and of an output. */
+/** Most tokens of an input, and of an output. */
 const MOST_TOKENS = 6
 
 /** The different tokens of inputs and outputs, in the order in which they come up. */

@@ -15,7 +15,7 @@ import { toldSample } from '../reward-model/prompted-batch.ts'
 import { readTests } from './read-tests.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests, type WrittenTest } from './unit-tests.ts'
 
-/** Tasks that are judged at a time; the endpoint's own bound is that of its calls. */
+/** Number of tasks that are judged at a time. The endpoint itself limits its calls. */
 const JOBS_AT_A_TIME = 16
 
 export async function openEndpointTestWriter(

@@ -1,4 +1,4 @@
-/** How a small model reads a question and writes a text or a test: `question mark <|im_start|> answer <|im_end|>`. */
+/** Packs a small model's question and its text or test: `question mark <|im_start|> answer <|im_end|>`. */
 import type { TrainableModel, TrainingSample } from '../../models/port.ts'
 
 export type TextCodec = {

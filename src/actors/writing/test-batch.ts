@@ -1,4 +1,7 @@
-/** From an iteration's programs and unit tests to what the tests are worth: rewards, filter, advantages (rlanything 5.3). */
+/**
+ * Turns an iteration's programs and unit tests into the worth of the tests: rewards, filter, advantages (rlanything
+ * 5.3).
+ */
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import {
@@ -20,12 +23,12 @@ type Written = Pick<EventData<'UnitTestWritten'>, 'iteration' | 'slot' | 'index'
 type Rules = Pick<Config, 'rewardModel'>
 
 export type TestAdvantages = {
-  /** By slot, [tests]; tasks that nothing can be learned from are left out. */
+  /** Advantages of each slot, [tests]. Tasks that teach nothing are left out. */
   readonly bySlot: ReadonlyMap<string, Float64Array>
   readonly health: Readonly<Record<string, number>>
 }
 
-/** All of an update of the reward model that needs no tokens. */
+/** Returns everything of the reward model's update that needs no tokens. */
 export function testAdvantages(
   groups: readonly LearnableGroup[],
   trajectories: readonly Trajectory[],
@@ -57,7 +60,10 @@ export function testAdvantages(
   return { bySlot, health: { ...testFigures(tested), trainedTests: trained, tasksTrained: bySlot.size } }
 }
 
-/** Code, UT, Detect and best of N, and the last three over novel tests alone, with the counts that they are over; a figure over nothing is absent. */
+/**
+ * Returns Code, UT, Detect and best of N, and the last three over novel tests alone. Each figure comes with the count
+ * that it is over. A figure over nothing is absent.
+ */
 function testFigures(tasks: readonly TestedTask[]): Record<string, number> {
   const { code, unitTest, detect, counts } = codingMetrics(tasks)
   const novel = tasks.map(novelTests)
@@ -77,7 +83,7 @@ function testFigures(tasks: readonly TestedTask[]): Record<string, number> {
   }
 }
 
-/** By the place of the test. */
+/** Novelty of the tests, by the index of the test. */
 function noveltyOf(written: readonly Written[]): (boolean | undefined)[] {
   const novel: (boolean | undefined)[] = []
   for (const test of written) novel[test.index] = test.novel

@@ -1,4 +1,4 @@
-/** How a group's programs did on each test, for those who rewrite its task. */
+/** Pass rates of a group's programs on each test, for the rewriting of the group's task. */
 import type { Evidence } from '../../environments/setting.ts'
 import type { EventData } from '../../events/catalogue.ts'
 
@@ -8,7 +8,7 @@ export type TestEvents = {
   readonly StepScored: readonly EventData<'StepScored'>[]
 }
 
-/** Of the group of a slot in an iteration; undefined where no program was tested. */
+/** Returns the rates of a slot's group in an iteration, or undefined if no program was tested. */
 export function testRates(
   { ProgramTested: tested, UnitTestWritten: written, StepScored: scored }: TestEvents,
   { iteration, slot }: { readonly iteration: number; readonly slot: string },

@@ -6,7 +6,7 @@ import { type Acting, NOT_FITTING, type Prompting } from '../policy/acting.ts'
 import { askingActing, packAnswer } from '../policy/prompted-acting.ts'
 import { type TextCodec, textPrompt } from './packing.ts'
 
-/** For models that read prompts. An answer that holds nothing to act by is an action all the same, and is counted. */
+/** Acts with models that read prompts. An unusable answer is an action all the same, and is counted. */
 export function promptedTexts({ invalid }: Texts, prompt: PromptFile, prompting: Prompting): Acting {
   return askingActing(prompt, {
     promptOf({ goal, observations, actions }, shown) {
@@ -18,7 +18,10 @@ export function promptedTexts({ invalid }: Texts, prompt: PromptFile, prompting:
   })
 }
 
-/** For small models: the text alone, token by token, to the end token. They read the goal, and every sampled token is trained. */
+/**
+ * Acts with small models. They read the goal and write the text alone, token by token, to the end token. Every sampled
+ * token is trained.
+ */
 export function sampledTexts(codec: TextCodec, contextTokens: number): Acting {
   return ({ goal, seed }, sampling) => {
     const prompt = textPrompt(codec, 'program', goal)

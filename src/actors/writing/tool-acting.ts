@@ -30,15 +30,17 @@ export function toolActing(
   })
 }
 
-/** Episodes whose tokens are remembered; of one that is forgotten a new segment begins. */
+/** Number of episodes whose tokens are remembered. A forgotten episode begins a new segment. */
 const REMEMBERED = 4_096
 
 /** A chat that grows has prompts that begin with all that was read and said before: such a step goes on in the open segment. */
 function growingSegments() {
-  /** By rollout: the tokens of its open segment. */
+  /** Tokens of each rollout's open segment. */
   const open = new Map<string, Int32Array>()
   return {
-    /** Tokens of the prompt that stand in the open segment already; 0 where a new one begins. */
+    /**
+     * Returns the number of prompt tokens that stand in the open segment already. Returns 0 if a new segment begins.
+     */
     goOn({ rollout, packedTokens }: ActRequest, { promptTokens, tokens, logprobs }: Generation): number {
       const before = open.get(rollout)
       open.delete(rollout)

@@ -1,6 +1,7 @@
 /**
- * Judging by tests: the reward model writes tests for a task, and the action of every rollout of the task's group is run on all of
- * them. A test that it passes is a vote for it, one that it fails a vote against it, one that cannot be read no vote.
+ * Judging by tests. The reward model writes tests for a task. The action of every rollout of the task's group is run on
+ * all of them. A passed test is a vote for the action, and a failed test a vote against it. An unreadable test is no
+ * vote.
  */
 import type { Config } from '../../config.ts'
 import type { Task } from '../../environments/port.ts'
@@ -25,7 +26,10 @@ import { openTaskBook, trajectoryBook } from '../rollout/log-queries.ts'
 
 type Judgement = EventData<'StepScored'>['judgements'][number]
 
-/** What a reward model wrote; tokens are null where they are unknown, those of the prompt absent where they follow from the task. */
+/**
+ * A test that a reward model wrote. Tokens are null if they are unknown. Prompt tokens are absent if the task
+ * determines them.
+ */
 export type WrittenTest = Pick<Generation, 'text' | 'tokens' | 'logprobs' | 'reasoning'> & {
   readonly promptTokens?: Int32Array | null
 }
@@ -50,7 +54,7 @@ export function unitTestJudge(
   const trajectories = trajectoryBook(log)
   const prompt = promptSha256 === undefined ? {} : { promptSha256 }
 
-  /** Those of an evaluation are the same in each, as its rollouts' are. */
+  /** Returns the seeds of tests. They are the same in each evaluation, as its rollouts' seeds are. */
   function seedsOf({ iteration, slot }: JudgeRollouts, isEvaluation: boolean): Seed[] {
     const { seed } = config.run
     return Array.from({ length: config.rewardModel.samples }, (_, index) =>

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod'
 
-/** Kinds of readers: who they are in words, and what to do instead of setting a key that nobody reads. */
+/** Kinds of readers: their name in words, and what to do instead of setting a key that nobody reads. */
 export const READERS = {
   endpoint: { who: 'models behind an endpoint', hint: 'leave it out' },
   template: {

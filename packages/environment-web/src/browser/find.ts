@@ -3,16 +3,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { installHint, isProgram, programFile, programFolders, RlError } from 'rlanything/kit'
+import { BROWSERS } from './browsers.ts'
 
-/** The smallest first: without a window and its libraries. */
-export const BROWSERS = [
-  'chromium-headless-shell',
-  'chromium',
-  'chromium-browser',
-  'google-chrome',
-  'google-chrome-stable',
-  'chrome',
-]
 const MAC = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',

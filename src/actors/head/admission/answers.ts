@@ -1,6 +1,7 @@
 /**
- * For each type of event: what asks for it, and what it has to say of that. The head admits an event of a role only where something
- * asks for it: a result names the event that asked, and a decision bears the id that follows from its cause.
+ * Rules for each type of event: which event asks for it, and what it must say of that event. The head admits an event
+ * of a role only if something asks for it. A result names the event that asked. A decision bears the id that follows
+ * from its cause.
  */
 import { CATALOGUE, type EventData, type EventType, type NewEvent } from '../../../events/catalogue.ts'
 import { ROLES, type Role } from '../../../events/envelope.ts'
@@ -25,16 +26,16 @@ import { failedUnasked, lotUnasked } from './of-work.ts'
 import type { Situation, Told } from './situation.ts'
 
 export type Answer<T extends EventType> = {
-  /** Whether the decider of the role makes such events: each of the role's or, where its worker makes some too, not all. */
+  /** Says whether the role's decider makes such events. It is `sometimes` if the role's worker makes some of them. */
   readonly decided?: 'always' | 'sometimes'
-  /** Why nothing that is open asks for it; null where something does. */
+  /** Returns why nothing open asks for the event, or null if something does. */
   readonly unasked: (event: Told<T>, situation: Situation) => string | null
-  /** Natural key of the event after which nobody waits for it any longer, where that is not its own. */
+  /** Natural key of the event after which nobody waits for this one, if it is another's key. */
   readonly over?: (data: EventData<T>) => string
 }
 
 const never = (): string => 'only the head makes it'
-/** Nothing follows from it but that people read it. */
+/** Admits an event at any time: nothing follows from it, people only read it. */
 const always = (): null => null
 
 export const ANSWERS: { readonly [T in EventType]: Answer<T> } = {
@@ -90,13 +91,16 @@ export const ANSWERS: { readonly [T in EventType]: Answer<T> } = {
   RewardModelRetired: { unasked: (event, s) => retiredUnasked('reward-model', event, s) },
 }
 
-/** Why nothing asks for the event; null where something does. */
+/** Returns why nothing asks for the event, or null if something does. */
 export function unasked(event: NewEvent, cause: string | null, situation: Situation): string | null {
   const { unasked } = ANSWERS[event.type] as Answer<EventType>
   return unasked({ data: event.data, cause }, situation)
 }
 
-/** Natural key of the event after which nobody waits for this one any longer, where that is not its own. */
+/**
+ * Returns the natural key of the event after which nobody waits for this one, if it is another's key. Else returns
+ * null.
+ */
 export function overKey(event: NewEvent): string | null {
   return (ANSWERS[event.type] as Answer<EventType>).over?.(event.data) ?? null
 }
@@ -105,7 +109,7 @@ function rolloutKey({ rollout }: { readonly rollout: string }): string {
   return `Rollout/${rollout}`
 }
 
-/** The role whose decider makes events of a type; null where none does. */
+/** Returns the role whose decider makes events of a type, or null if none does. */
 export function decidingRole(type: EventType): Role | null {
   if (ANSWERS[type].decided === undefined) return null
   const [author] = CATALOGUE[type].by

@@ -1,6 +1,6 @@
 /**
- * What a run asks for and does not have yet: a fold of the log that enters each event as the roles' deciders do, and so knows
- * what each of them waits for, and which event asked for it. It holds what is open and nothing of what is over.
+ * Facts that a run asks for and does not have yet. This fold of the log enters each event as the roles' deciders do. So
+ * it knows what each decider waits for, and which event asked for it. It holds only what is open.
  */
 import { type Config, loggedConfig } from '../../../config.ts'
 import type { EventData, EventType, LoggedEvent } from '../../../events/catalogue.ts'
@@ -36,7 +36,7 @@ export type DueVersion = {
   readonly version: number
   /** Id of the event that asked for it. */
   readonly cause: string
-  /** Id of its BatchReady, where a trainer outside is asked. */
+  /** Id of its BatchReady, if an outside trainer is asked. */
   batch: string | null
 }
 
@@ -44,7 +44,7 @@ type OpenRollout = {
   /** Id of its RolloutRequested. */
   readonly id: string
   readonly request: EventData<'RolloutRequested'>
-  /** Screens of it in the log; null where there are none. */
+  /** Number of its screens in the log. Null if there are none. */
   frames: number | null
 }
 
@@ -60,28 +60,34 @@ type OpenIteration = {
   readonly book: IterationBook
   /** Id of its IterationStarted. */
   readonly started: string
-  /** Rollouts of each task by which it is measured, by the config of the time that decided it; null where it is not. */
+  /**
+   * Rollouts of each task in a measurement of the iteration, by the config at the time of that decision. Null if it is
+   * not measured.
+   */
   measuredBy: number | null
 }
 
 export type Asked = {
-  /** That which holds now; null before the run begins, and of a log that tells none: then nobody knows what is asked for. */
+  /**
+   * The config that holds now. Null before the run begins, and for a log that holds no config: then nobody knows what
+   * is asked for.
+   */
   config: Config | null
   /** Id of the RunStarted that the log begins with. */
   begun: string | null
-  /** Whether the log is that of a fork: its config has changed on the way. */
+  /** True if the log is that of a fork: its config has changed on the way. */
   forked: boolean
   over: boolean
   readonly taskCounts: TaskCounts
-  /** Newest versions; -1 before the first. */
+  /** Newest version of each role. It is -1 before the first. */
   readonly versions: Record<ModelRole, number>
   readonly due: Record<ModelRole, DueVersion | null>
   readonly iterations: Map<number, OpenIteration>
   readonly rollouts: Map<string, OpenRollout>
   readonly judgements: OpenJudgements
-  /** By the natural key of the answer. */
+  /** Due rewrites, by the natural key of the answer. */
   readonly rewrites: Map<string, DueRewrite>
-  /** By iteration and split, e.g. `3/in-domain`. */
+  /** Open measurements, by iteration and split, e.g. `3/in-domain`. */
   readonly measurements: Map<string, OpenMeasurement>
   /** Lots of calls that each role took, and calls that were taken of each budget. */
   readonly lots: Map<Role, number>
@@ -182,7 +188,7 @@ const ENTRIES: Entries = {
     adopt(asked, 'reward-model', version)
     judgeHeld(asked.judgements, version, id)
   },
-  // A batch that the log took asks for its version, whoever handed it out.
+  // A batch in the log asks for its version, whoever handed the batch out.
   BatchReady({ due }, { role, version }, { id }) {
     const name = role ?? 'policy'
     const open = due[name]
@@ -219,10 +225,13 @@ export function enter<T extends EventType>(asked: Asked, type: T, data: EventDat
 
 const MODELS: readonly ModelRole[] = ['policy', 'reward-model']
 
-/** Counted from the first event on; all else is of iterations that are not completed. */
+/** Types that are read from the first event on. All other events belong to iterations that are not completed. */
 const COUNTED = ['RunStarted', 'RunCompleted', 'TaskAdded', 'CallsReserved'] as const
 
-/** What is open at the end of a log. Of a run of many iterations only the events since the oldest open one are read. */
+/**
+ * Returns what is open at the end of a log. In a run of many iterations it reads only the events since the oldest open
+ * one.
+ */
 export function askedBy(log: LogReader): Asked {
   const asked = nothingAsked()
   const completed = log.newest(['IterationCompleted']) as LoggedEvent<'IterationCompleted'> | null
@@ -245,7 +254,7 @@ export function askedBy(log: LogReader): Asked {
   return asked
 }
 
-/** Null for a config that is none: of a log that was made by hand. */
+/** Returns null if the values are no config, as in a log that was made by hand. */
 function configOf(values: Record<string, unknown>): Config | null {
   if (Object.keys(values).length === 0) return null
   try {
@@ -259,7 +268,7 @@ function judgingIn({ rewardModel }: Config): boolean {
   return rewardModel.mode !== 'off'
 }
 
-/** The open book of what is no evaluation. */
+/** Returns the open book of a rollout, unless it belongs to an evaluation. */
 function bookOf(
   { iterations }: Asked,
   { purpose, iteration }: { readonly purpose: string; readonly iteration: number },
@@ -288,7 +297,7 @@ function enterEnded(
   if (book) askForRewrite(asked, book, slot, id)
 }
 
-/** As the environment's decider: a fork that begins after this may have another config, and what is decided stays so. */
+/** Decides as the environment's decider does. A later fork may have another config, but the decision stays. */
 function measuring({ config }: Asked, iteration: number): number | null {
   return config && evaluationDue(iteration, config) ? config.evaluation.rollouts : null
 }
@@ -303,7 +312,7 @@ function adopt(asked: Asked, role: ModelRole, version: number): void {
   asked.due[role] = null
 }
 
-/** As the model's decider: when nothing of the next iteration is missing. */
+/** Asks as the model's decider does: when nothing is missing for the next iteration. */
 function askForVersion(asked: Asked, role: ModelRole, cause: string): void {
   if (asked.config === null || asked.due[role] !== null || asked.versions[role] < 0) return
   const version = asked.versions[role] + 1
@@ -311,7 +320,7 @@ function askForVersion(asked: Asked, role: ModelRole, cause: string): void {
   if (book && readyToLearn(book, judgingIn(asked.config))) asked.due[role] = { version, cause, batch: null }
 }
 
-/** As the adapter's decider: when all is known of a group whose task is too easy or too hard. */
+/** Asks as the adapter's decider does: when a group is known whole and its task is too easy or too hard. */
 function askForRewrite({ config, rewrites }: Asked, book: IterationBook, slot: string, cause: string): void {
   const group = book.groups.get(slot)
   if (!config || !group || !groupKnown(book, group, judgingIn(config))) return

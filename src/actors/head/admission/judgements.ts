@@ -1,16 +1,19 @@
-/** Which trajectories wait for verdicts, by which version of the judge, and which event asked for them. */
+/** Trajectories that wait for verdicts, with the version of the judge, and the event that asked for them. */
 import type { Config } from '../../../config.ts'
 import type { EventData } from '../../../events/catalogue.ts'
 import type { IterationBook } from '../../decider/books.ts'
 
-/** What is judged together: a trajectory, or all of a task's in an iteration. */
+/** A unit of judging: one trajectory, or all trajectories of a task in an iteration. */
 export type OpenBatch = {
   readonly name: string
   /** The version that is to judge it. */
   readonly version: number
   /** Rollouts of it that did not end yet. */
   outstanding: number
-  /** Id of the event that asked for the verdicts; null while others of the batch are played, or the version is not there. */
+  /**
+   * Id of the event that asked for the verdicts. Null while others of the batch are played, or the version is not
+   * there.
+   */
   cause: string | null
   readonly members: Map<string, OpenMember>
 }
@@ -81,7 +84,7 @@ export function groupName(iteration: number, slot: string): string {
   return `${iteration}/${slot}`
 }
 
-/** A version of the judge is there: what waited for it is to be judged. */
+/** Asks for the verdicts that waited for this version of the judge. */
 export function judgeHeld({ byName }: OpenJudgements, version: number, id: string): void {
   for (const batch of byName.values())
     if (batch.cause === null && batch.outstanding <= 0 && batch.version <= version) batch.cause = id

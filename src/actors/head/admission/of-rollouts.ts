@@ -1,4 +1,4 @@
-/** Rollouts: what is told of one that is asked for, and which may be asked for. */
+/** Rules for rollouts: which may be asked for, and which events may tell of them. */
 import { isDeepStrictEqual } from 'node:util'
 import type { EventData } from '../../../events/catalogue.ts'
 import type { IterationBook } from '../../decider/books.ts'
@@ -20,7 +20,7 @@ export function rolloutUnasked(
   return causeWrong(cause, open.id, situation)
 }
 
-/** Who looks at the screens of a rollout looks for one before each action and one after the last. */
+/** Checks the screens of a rollout: one before each action and one after the last. */
 export function framesUnasked(
   { data: { rollout, steps } }: Told<'TrajectoryCompleted'>,
   { asked, group }: Situation,
@@ -68,7 +68,10 @@ export function requestUnasked(
   return causeWrong(cause, asker, situation)
 }
 
-/** The plan comes together with its requests: where it is not in the log yet, the id alone says whose they are. */
+/**
+ * Compares a request with the plan. The plan comes together with its requests. If the plan is not in the log yet, the
+ * id alone shows the requests' origin.
+ */
 function notInPlan(
   { iteration, slot, task, purpose, index }: EventData<'RolloutRequested'>,
   { planned, groups, rolloutsPerTask }: IterationBook,

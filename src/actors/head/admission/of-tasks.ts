@@ -1,4 +1,4 @@
-/** Tasks: those that a run begins with, candidates for their slots, and what becomes of these. */
+/** Rules for tasks: the first tasks of a run, candidates for their slots, and decisions on candidates. */
 import { isDeepStrictEqual } from 'node:util'
 import { type Group, groupOver } from '../../decider/books.ts'
 import { slotName } from '../../decider/names.ts'
@@ -34,7 +34,7 @@ export function decisionUnasked(
   return `no candidate ${task} of ${slot} in iteration ${iteration} waits for a decision`
 }
 
-/** The environment rejects a candidate, the adapter says that there is none. */
+/** Checks a rejection. The environment rejects a candidate, and the adapter says that there is none. */
 export function rejectionUnasked(event: Told<'TaskRejected'>, situation: Situation): string | null {
   const byAdapter = situation.user.startsWith('adapter')
   if ((event.data.task === null) !== byAdapter)

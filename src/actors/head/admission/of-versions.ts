@@ -20,7 +20,10 @@ function dueOf(role: ModelRole, version: number, { asked }: Situation): DueVersi
     : `version ${next} of the ${role} is not due yet`
 }
 
-/** What is said of a version that is to be made: by the job's own worker, or by a trainer outside that answers its batch. */
+/**
+ * Checks an event about a version that is due. It comes from the job's own worker, or from an outside trainer that
+ * answers the batch.
+ */
 export function versionUnasked(
   role: ModelRole,
   { data, cause }: Saying<{ readonly version: number }>,

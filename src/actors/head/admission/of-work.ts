@@ -19,7 +19,10 @@ export function lotUnasked(
   return calls <= left ? null : `${Math.max(0, left)} calls are left of ${section}.maxCalls`
 }
 
-/** Only work that is open can fail for good, and only the process with the role says that the run cannot go on without it. */
+/**
+ * Checks a final failure. Only open work can fail for good. Only the process with the role says that the run cannot go
+ * on without it.
+ */
 export function failedUnasked({ data, cause }: Told<'WorkFailed'>, situation: Situation): string | null {
   const { role, done, goesOn } = data
   const { asked, log, user } = situation
@@ -47,7 +50,10 @@ function budgetUnasked(
     : `the budget of the ${role} is not spent`
 }
 
-/** Id of the event that asked for open work of a role, by the natural key that ends it; null where there is none. */
+/**
+ * Returns the id of the event that asked for open work of a role, by the natural key that ends the work. Returns null
+ * if there is none.
+ */
 function openWork(role: Role, done: string, asked: Asked): string | null {
   const rest = done.slice(done.indexOf('/') + 1)
   if (!isWorkOf(role, done)) return null

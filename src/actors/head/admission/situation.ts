@@ -1,24 +1,27 @@
-/** What an event is held against, and whether it names the event that asked for it. */
+/** The situation in which an event is checked, and the check that it names the event that asked for it. */
 import type { EventData, EventType } from '../../../events/catalogue.ts'
 import type { CheckedEvent } from '../../../events/codec.ts'
 import type { LogReader } from '../../../events/log-reader.ts'
 import type { User } from '../../../events/users.ts'
 import type { Asked } from './asked.ts'
 
-/** What an event is held against. */
+/** State against which an event is checked. */
 export type Situation = {
   readonly asked: Asked
   readonly log: LogReader
   readonly user: User
-  /** What is appended together with it. */
+  /** Events that are appended together with it. */
   readonly group: readonly CheckedEvent[]
 }
 
-/** What an event says, and the event that led to it. */
+/** Data of an event, and the event that led to it. */
 export type Saying<Data> = { readonly data: Data; readonly cause: string | null }
 export type Told<T extends EventType> = Saying<EventData<T>>
 
-/** The cause is the event that asked. In a fork, whose config changed on the way, what was asked for once may be asked for anew. */
+/**
+ * Checks the cause, which is the event that asked. In a fork the config changed on the way, so the same work may be
+ * asked for anew.
+ */
 export function causeWrong(
   cause: string | null,
   asker: string | null,
@@ -30,7 +33,7 @@ export function causeWrong(
   return `it names ${cause ?? 'no event'} as its cause, and ${asker ?? 'none'} asked`
 }
 
-/** The id of the event with a natural key; null where there is none. */
+/** Returns the id of the event with a natural key, or null if there is none. */
 export function idOf(log: LogReader, key: string): string | null {
   const position = log.positionOf('key', key)
   return position === null ? null : (log.row(position)?.id ?? null)

@@ -5,7 +5,10 @@ import { computeOf } from '../../../models/local/model.ts'
 import { providerOf } from '../../../models/registry.ts'
 import { installHint } from '../../../platform/programs.ts'
 
-/** What the plan says of the tensor backend; null where no model runs here. Gets OpenBLAS into the cache where it can be had. */
+/**
+ * Returns the plan's line on the tensor backend, or null if no model runs here. Fetches OpenBLAS into the cache if that
+ * is possible.
+ */
 export async function backendLine(config: Config, say: (line: string) => void): Promise<string | null> {
   const { policy, rewardModel } = config
   const judged = rewardModel.mode !== 'off' && providerOf(rewardModel, config).trains

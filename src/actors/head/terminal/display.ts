@@ -6,9 +6,9 @@ import { openWriter } from '../../../platform/output.ts'
 import { barLine, follow, goOn, startProgress } from './progress.ts'
 
 export type Display = {
-  /** An event of before this head began is counted, and nothing is said of it: it was told then. */
+  /** Takes an event. Events from before this head began are only counted: they were shown then. */
   readonly see: (event: LoggedEvent, isNew: boolean) => void
-  /** Of a run that goes on, only what is after this position is to be shown: the iteration that is open. */
+  /** Returns the position after which a resumed run is shown: only its open iteration. */
   readonly goOn: (log: LogReader) => number
   readonly say: (line: string) => void
   /** Takes the bar away. */

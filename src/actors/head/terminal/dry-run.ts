@@ -1,4 +1,7 @@
-/** `--dry-run`: the effective config, the plan, and what the policy reads first, as it reads it. Starts nothing. */
+/**
+ * `--dry-run` shows the effective config, the plan, and the policy's first text as the policy reads it. It starts
+ * nothing.
+ */
 import { stringify } from 'yaml'
 import { runFolder } from '../../../broker/connection.ts'
 import { policyWorkerOf } from '../../../config/roles.ts'
@@ -40,7 +43,7 @@ export async function dryRun(
   try {
     await showPrompts(config, opened, hub, print)
   } finally {
-    // A browser or a desktop that is still open would keep this process.
+    // An open browser or desktop would keep this process alive.
     await opened.environment.close?.()
   }
   return 0
@@ -80,7 +83,7 @@ const row = (print: Print, text: string) => {
   for (const line of inColumns('prompts', text)) print(line)
 }
 
-/** Each line of a text as lines of a terminal; only spaces become ends of lines. */
+/** Wraps each line of a text for a terminal. Only spaces become ends of lines. */
 const wrapped = (text: string) =>
   text
     .split('\n')

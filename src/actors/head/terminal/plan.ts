@@ -1,4 +1,4 @@
-/** One screen that says what a run is going to do. */
+/** One screen with the plan of a run. */
 import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
 import { type Config, configDigest } from '../../../config.ts'
@@ -13,11 +13,11 @@ export type Plan = {
   readonly config: Config
   readonly resumed: boolean
   readonly options: StartOptions
-  /** The tensor backend and why; null where no local model is used. */
+  /** The tensor backend and the reason for it. Null if no local model is used. */
   readonly backend: string | null
-  /** The policy's model where it is named as on a hub. */
+  /** The policy's model if it is named as on a hub. */
   readonly hub: HubCopy | null
-  /** What tasks are run in, and why; null where they need nothing, or run elsewhere. */
+  /** The runtime of tasks and the reason for it. Null if tasks need none, or run elsewhere. */
   readonly runtime: string | null
 }
 
@@ -79,13 +79,13 @@ export function planLines({
 const WIDTH = 100
 const INDENT = 15
 
-/** A name and its text, wrapped between words. */
+/** Returns a name and its text, wrapped between words. */
 export function inColumns(name: string, text: string): string[] {
   const lines = wrap(text, WIDTH - INDENT)
   return lines.map((line, index) => `  ${(index === 0 ? name : '').padEnd(INDENT - 2)}${line}`)
 }
 
-/** A line as lines of so many columns at most; a word that is longer stands alone. */
+/** Breaks a line into lines of at most `width` columns. A longer word stands alone. */
 export function wrap(text: string, width = WIDTH): string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {
@@ -104,7 +104,7 @@ function hubText(hub: HubCopy | null): string {
   return ` (${told ? `${sizeAndLicence(told)}, ` : ''}${missing ? 'to be fetched into' : 'in'} ${place})`
 }
 
-/** A setting without a part for it has no rewrites, whatever the config says. */
+/** Describes the rewriting. A setting without a part for it has no rewrites, whatever the config says. */
 function adaptationText({ adaptation, environment }: Config): string {
   const { enabled, rewriter, low, high, evidence } = adaptation
   if (!enabled) return 'off'
@@ -120,7 +120,7 @@ function taskText({ environment }: Config): string {
   return `${name}, ${from}, ${tasks ?? 'all'} for training, up to ${maxSteps} steps an episode`
 }
 
-/** A local judge has no model of its own: it begins with the policy's. */
+/** Describes the judge. A local judge has no model of its own: it begins with the policy's. */
 function judgeText(config: Config): string {
   const { rewardModel } = config
   return providerOf(rewardModel, config).trains

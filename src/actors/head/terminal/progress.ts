@@ -1,4 +1,4 @@
-/** What a run looks like while it goes on: a fold of its events, and the lines that a person reads. */
+/** The terminal's view of a running run: a fold of its events, and the lines that a person reads. */
 import type { LoggedEvent } from '../../../events/catalogue.ts'
 import type { LogReader } from '../../../events/log-reader.ts'
 import { type Estimate, wilson } from '../../../learning/interval.ts'
@@ -32,12 +32,12 @@ export type Progress = {
   generatedTokens: number
   trainedTokens: number
   staleness: number
-  /** When each iteration began. */
+  /** Start of each iteration. */
   startedMs: number[]
   health: string[]
 }
 
-/** What an event makes a person want to read: nothing, or lines. */
+/** A line that an event shows to a person. An event may show none or several. */
 export type Line = string
 
 export function startProgress(iterations: number): Progress {
@@ -53,7 +53,7 @@ export function startProgress(iterations: number): Progress {
   }
 }
 
-/** Counts what was before the iteration that is open; returns the position before it. */
+/** Counts the events before the open iteration. Returns the position before it. */
 export function goOn(progress: Progress, log: LogReader): number {
   const open = log.newest(['IterationStarted'])
   if (open === null) return 0
@@ -138,7 +138,7 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
   }
 }
 
-/** One line that a terminal redraws: how far the present iteration is. */
+/** Returns a line that a terminal redraws: the progress of the present iteration. */
 export function barLine(progress: Progress, width = 24): string {
   const total = Math.max(progress.requested, 1)
   const filled = Math.round((width * progress.ended) / total)
@@ -156,7 +156,7 @@ function beginIteration(progress: Progress, { data, time }: LoggedEvent<'Iterati
   })
 }
 
-/** What is counted anew in each iteration. */
+/** Counts that begin anew in each iteration. */
 function startIteration() {
   return {
     requested: 0,
@@ -215,7 +215,7 @@ function modelUpdated(
   return data.stopped ? [`${what} ${data.version}: update stopped: ${data.stopped}`] : []
 }
 
-/** Each server that does not have it, and what goes on where none does. */
+/** Lists each server that does not have the version, and the version that serves if no server has it. */
 function modelPublished(
   what: string,
   { data }: LoggedEvent<'PolicyPublished'> | LoggedEvent<'RewardModelPublished'>,
@@ -240,7 +240,7 @@ function iterationLine(progress: Progress, { data, time }: LoggedEvent<'Iteratio
   const left = usualMs(progress.startedMs, time) * (progress.iterations - data.iteration)
   const parts = [
     `iteration ${data.iteration}/${progress.iterations}`,
-    // A rollout that failed succeeded in nothing: left out, it would raise the figure.
+    // A failed rollout counts as no success. Without it the figure would be too high.
     `accuracy ${interval(wilson(data.accuracy.successes, data.accuracy.n + progress.failedInTraining))}`,
     progress.unitTests.line() ??
       `judge process ${ratio(progress.process)} outcome ${ratio(progress.outcome)}`,

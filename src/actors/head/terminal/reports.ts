@@ -1,10 +1,17 @@
-/** What processes print of long work, e.g. of a cold start: one line of each now and then, so that nobody waits without a word. */
+/**
+ * Shows what processes print of long work, e.g. of a cold start. Each process gets one line now and then, so that
+ * nobody waits without a word.
+ */
 
-/** A process speaks at most so often. */
+/** Shortest time between two lines of a process. */
 const EVERY_MS = 15_000
 const MOST_CHARACTERS = 200
 
-/** Takes what a process printed; short work is never shown. @param now monotonic, ms */
+/**
+ * Takes the output of processes. Short work is never shown.
+ *
+ * @param now monotonic clock, ms
+ */
 export function openReports(say: (line: string) => void, now: () => number = () => performance.now()) {
   const saidAt = new Map<string, number>()
   return function hear(name: string, printed: string): void {

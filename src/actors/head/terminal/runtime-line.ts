@@ -4,7 +4,10 @@ import { executorsOf } from '../../executing/worker.ts'
 import type { StartOptions } from '../../start-options.ts'
 import { isSimulated } from './summary.ts'
 
-/** What the setting runs its tasks in here, tried out; null where it needs nothing, or its workers are elsewhere. Executors say themselves what they have. */
+/**
+ * Returns the runtime of the setting's tasks here, after a trial. Returns null if the setting needs none, or if its
+ * workers are elsewhere. Executors report their own runtime.
+ */
 export async function runtimeLine(
   config: Config,
   { roles }: Pick<StartOptions, 'roles'>,

@@ -1,4 +1,4 @@
-/** What a person reads when a run ends or pauses: how it went, and the commands to look further. */
+/** Text that a person reads when a run ends or pauses: its results, and the commands to look further. */
 import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
 import type { Config } from '../../../config.ts'
@@ -59,7 +59,10 @@ export function summaryLines({ folder, config, end }: Ended): readonly string[] 
   ]
 }
 
-/** Where the policy's last weights lie, and those that did best where it was evaluated: the best of a curve is no measurement. */
+/**
+ * Names the folders of the policy's last weights and of its best evaluated weights. The best of a curve is no
+ * measurement.
+ */
 function checkpointLines(
   checkpoints: readonly PolicyCheckpoint[],
   split: string | undefined,
@@ -99,7 +102,7 @@ function headline(end: Ended['end'], run: string, done: number, wanted: number):
   return `run ${run} paused after ${done} of ${wanted} iterations${why}`
 }
 
-/** From the first evaluation of a split to the last, with intervals. */
+/** Shows the first and the last evaluation of a split, with intervals. */
 function trend(split: string, evaluations: readonly EventData<'EvaluationCompleted'>[]): string[] {
   const own = evaluations.filter((evaluation) => evaluation.split === split)
   const first = own.at(0)

@@ -1,4 +1,7 @@
-/** What an iteration's unit tests show, for the line of the iteration: Code, UT, Detect and best of N over its training tasks. */
+/**
+ * Figures of an iteration's unit tests, for the line of the iteration: Code, UT, Detect and best of N over its training
+ * tasks.
+ */
 import type { LoggedEvent } from '../../../events/catalogue.ts'
 import { bestOfNAccuracy, codingMetrics, novelTests } from '../../../learning/unit-tests.ts'
 
@@ -6,7 +9,7 @@ export type UnitTestProgress = {
   /** Forgets the iteration before. */
   readonly begin: () => void
   readonly see: (event: LoggedEvent<'ProgramTested' | 'UnitTestWritten' | 'StepScored'>) => void
-  /** Null where no program was tested. */
+  /** Returns null if no program was tested. */
   readonly line: () => string | null
 }
 
@@ -14,7 +17,7 @@ type Program = { readonly task: string; readonly right: boolean; votes: readonly
 
 export function unitTestProgress(): UnitTestProgress {
   const programs = new Map<string, Program>()
-  /** By task, [tests]. */
+  /** Novelty of each task's tests, [tests]. */
   const novelty = new Map<string, (boolean | undefined)[]>()
 
   function line(): string | null {
