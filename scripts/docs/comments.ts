@@ -9,7 +9,7 @@ import ts from 'typescript'
 import { measureProse, type Sentence, sentencesOf } from './prose.ts'
 
 /** Highest counts that are allowed. They only fall: lower a limit with each change that lowers its count. */
-export const LIMITS = { where: 438, oddBegin: 275 } as const
+export const LIMITS = { where: 5, oddBegin: 6 } as const
 
 export type Comment = {
   readonly file: string
