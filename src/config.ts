@@ -26,6 +26,7 @@ export type { ConfigSources } from './config/sources.ts'
  * Reads, merges and checks a configuration. Every error names the source, the key and the nearest right key if there is one.
  *
  * @param setting whose keys the config holds; absent: the one that `environment.name` or `environment.module` names
+ * @example const config = loadConfig({ file: 'config/default.yaml', set: ['run.seed=7'] })
  */
 export function loadConfig(sources: ConfigSources, setting?: Setting): Config {
   const { values, origin } = readSources(sources)
@@ -84,7 +85,10 @@ export function changeConfig(config: Config, set: readonly string[]): Config {
   return parseConfig(values, changeValues(values, set))
 }
 
-/** Checks an object that came from elsewhere, e.g. from the event RunStarted. */
+/**
+ * Checks an object that came from elsewhere, e.g. from the event RunStarted.
+ * @example const config = parseConfig({ run: { seed: 7 } })
+ */
 export function parseConfig(values: unknown, origin: OriginOf = () => 'config', known?: Setting): Config {
   const named = withPresentNames(values)
   const setting = known ?? settingIn(named)

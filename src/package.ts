@@ -35,7 +35,7 @@ export function findCache(): string | null {
 export function cachePlace(...parts: readonly string[]): string {
   const cache = findCache()
   if (cache !== null) return join(cache, ...parts)
-  throw noHome('what is kept between runs has no place')
+  throw noHome('there is no folder for data that is kept between runs')
 }
 
 /**

@@ -93,7 +93,7 @@ export function callNow<T>(call: UserCall, work: () => T, check?: Check): T {
       // Nobody awaits the promise: its rejection must not end the process.
       value.then(undefined, () => {})
       throw told(
-        new UserCodeError(call, 'nonsense', { message: ': expected a value at once, and got a promise' }),
+        new UserCodeError(call, 'nonsense', { message: ': expected a value at once, got a promise' }),
       )
     }
     return value
@@ -172,7 +172,7 @@ export function nonsense(call: UserCall, wrong: string): UserCodeError {
 
 function late(call: UserCall, { ms, key }: CallLimit): UserCodeError {
   const message = `: no answer within ${ms / 1000} s`
-  return told(new UserCodeError(call, 'late', { message, hint: `${key} says how long it may take` }))
+  return told(new UserCodeError(call, 'late', { message, hint: `${key} sets the time limit` }))
 }
 
 /**

@@ -80,7 +80,7 @@ function fileOf(name: string, key: string): string {
 }
 
 async function load(name: string, file: string, key: string, loadMs: number): Promise<UserModule> {
-  const late = () => new Error(`what it awaits at its top level did not end within ${loadMs / 1000} s`)
+  const late = () => new Error(`its top-level await did not end within ${loadMs / 1000} s`)
   const bytes = readFileSync(file)
   if (SCRIPT.test(file)) textOf(bytes, file) // Node decodes it with loss.
   try {
@@ -95,8 +95,8 @@ async function load(name: string, file: string, key: string, loadMs: number): Pr
         code: 'module.broken',
         hint:
           (cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_UNKNOWN_FILE_EXTENSION'
-            ? 'Node 22.18 and newer read TypeScript; for an older one write JavaScript'
-            : `try it alone, from ${dirname(file)}`,
+            ? 'TypeScript needs Node 22.18 or newer; use JavaScript with an older Node'
+            : `run it on its own, in ${dirname(file)}`,
         cause,
       },
     )

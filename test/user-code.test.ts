@@ -73,7 +73,7 @@ test('an answer that does not come in time is told with the limit and its key', 
 
 test('a promise where a value is expected is refused, and what it rejects with ends no process', async () => {
   const told = await fault(() => callNow(call, async () => Promise.reject(new Error('later'))))
-  assert.match(told.message, /expected a value at once, and got a promise/)
+  assert.match(told.message, /expected a value at once, got a promise/)
   assert.is(told.fault, 'nonsense')
 })
 

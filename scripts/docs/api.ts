@@ -52,7 +52,8 @@ ${signaturesOf(program, file).join('\n\n')}
   }))
 }
 
-function compilerOptions(): ts.CompilerOptions {
+/** Options of tsconfig.json, without files of an incremental build. */
+export function compilerOptions(): ts.CompilerOptions {
   const { config } = ts.readConfigFile('tsconfig.json', ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent({ ...config, files: [], include: [] }, ts.sys, '.')
   return { ...options, incremental: false, tsBuildInfoFile: undefined }

@@ -23,11 +23,19 @@ export type RunFolder = {
   readonly credentials: string
 }
 
-/** Folder of all runs: `RL_RUNS`, else `runs` in the working folder. */
+/**
+ * Folder of all runs: `RL_RUNS`, else `runs` in the working folder.
+ * @example runsFolder() // e.g. '/home/me/project/runs'
+ */
 export function runsFolder(): string {
   return resolve(process.env.RL_RUNS || 'runs')
 }
 
+/**
+ * Returns the paths of a run's files. Nothing is read or made.
+ * @throws RlError `run.bad-id`
+ * @example const log = openLogReader(runFolder('run-1').log)
+ */
 export function runFolder(run: string, root = runsFolder()): RunFolder {
   const folder = join(root, checkRunId(run))
   return {
@@ -79,6 +87,9 @@ export function toolAddress({ url, token, user, password }: Connection): BusAddr
  * Returns how a program on this machine reaches a run. Returns null until the run's head is up.
  * @param user a tool reads; a worker of a role, e.g. `policy-worker` for a trainer, may append the role's
  * events
+ * @example
+ * const address = runAddress('run-1')
+ * if (address) console.log(address.url)
  */
 export function runAddress(run: string, user: User = 'tool'): BusAddress | null {
   const folder = runFolder(run)

@@ -47,11 +47,18 @@ export type LoggedEvent<T extends EventType = EventType> = {
   }
 }[T]
 
-/** Returns the natural key of an event within its run, or null if it has none. */
+/**
+ * Returns the natural key of an event within its run, or null if it has none.
+ * @example keyOf({ type: 'RunCompleted', data: { iterations: 3, metrics: {} } }) // 'RunCompleted'
+ */
 export function keyOf<T extends EventType>(event: NewEvent<T>): string | null {
   return (CATALOGUE[event.type].key as (data: EventData<T>) => string | null)(event.data)
 }
 
+/**
+ * Returns whether the catalogue has an event type of this name.
+ * @example isEventType('PolicyUpdated') // true
+ */
 export function isEventType(type: string): type is EventType {
   return Object.hasOwn(CATALOGUE, type)
 }

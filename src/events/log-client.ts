@@ -93,6 +93,12 @@ const TRANSIENT = new Set([
 
 const REQUESTS_IN_FLIGHT = 8
 
+/**
+ * Opens a client of a run's log. Requests are repeated until the head answers or the client is closed. The bus stays open.
+ * @example
+ * const log = connectLog({ bus: await connectBus({ url }), run, actor: 'tool' })
+ * const { position } = await log.head()
+ */
 export function connectLog(options: LogClientOptions): LogClient {
   const { bus, run, actor, requestTimeoutMs = 5_000, platform = systemPlatform } = options
   const { clock } = platform

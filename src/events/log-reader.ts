@@ -83,7 +83,12 @@ const PAGE = 1000
 /** Number of events of one block: few enough that large events fit. */
 const BLOCK = 128
 
-/** Opens a log for reading only. A writer may be at work on it. The reader needs no right to write beside it. */
+/**
+ * Opens a log for reading only. A writer may be at work on it. The reader needs no right to write beside it.
+ * @example
+ * const log = openLogReader('runs/run-1/events.db')
+ * for (const { position, data } of log.events({ types: ['PolicyUpdated'] })) console.log(position, data.version)
+ */
 export function openLogReader(path: string): LogReader {
   if (!isThere(path))
     throw new RlError(`there is no event log at ${path}`, { code: 'log.missing', hint: 'rl runs lists runs' })

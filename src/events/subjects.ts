@@ -35,6 +35,11 @@ export type Subjects = {
   readonly tapOf: (name: 'heartbeat' | 'fault', user: Author | '*') => string
 }
 
+/**
+ * Returns the subjects of a run.
+ * @throws RlError `run.bad-id`
+ * @example subjectsOf('run-1').evt('PolicyUpdated') // 'rl.v1.run-1.evt.PolicyUpdated'
+ */
 export function subjectsOf(run: string): Subjects {
   const root = `rl.v1.${checkRunId(run)}`
   return {

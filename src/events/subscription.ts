@@ -80,6 +80,9 @@ export function subscribe<T extends EventType = EventType>(
 /**
  * As `subscribe`, with all events that are ready at a time (at least one). It is for readers that store many in one transaction.
  * `upTo` is the last position of the batch.
+ * @example
+ * const { done } = await subscribeBatches({ url, run }, (events, upTo) => console.log(events.length, upTo))
+ * await done
  */
 export async function subscribeBatches<T extends EventType = EventType>(
   options: SubscribeOptions<T>,

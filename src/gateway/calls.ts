@@ -144,9 +144,13 @@ export function agentCalls(options: CallsOptions): Calls {
     const { recorder, assignment, inFlight } = rollout
     const { maxSteps, policyVersion } = assignment.request
     if (recorder.steps() + inFlight.size >= maxSteps)
-      throw apiError(409, `this rollout has ${maxSteps} calls, and they are made: tell its outcome`, {
-        code: 'step_limit',
-      })
+      throw apiError(
+        409,
+        `this rollout has ${maxSteps} calls, and all of them are made: report its outcome`,
+        {
+          code: 'step_limit',
+        },
+      )
     const target = targetOf(policyVersion)
     if (model !== null && model !== target.model)
       throw apiError(

@@ -93,7 +93,9 @@ export function openRollouts(training?: RecordedTraining): Rollouts {
 
   function checked<T extends Pick<Entry, 'isKeyOf'>>(entry: T, authorization: string | undefined): T {
     if (!entry.isKeyOf(authorization))
-      throw apiError(401, 'the key is missing or is not that of this rollout', { code: 'invalid_api_key' })
+      throw apiError(401, 'the key is missing or does not belong to this rollout', {
+        code: 'invalid_api_key',
+      })
     return entry
   }
 
@@ -139,7 +141,7 @@ export function openRollouts(training?: RecordedTraining): Rollouts {
       if (!over) return close(id, entryOf(id, authorization), ending)
       checked(over, authorization)
       if (over.words === JSON.stringify(ending)) return over.ended
-      throw apiError(409, 'this rollout has ended otherwise', { code: 'rollout_over' })
+      throw apiError(409, 'this rollout has ended with another outcome', { code: 'rollout_over' })
     },
     isOver(id, authorization) {
       const over = finished.get(id)

@@ -144,7 +144,7 @@ export async function startGatewayServer({
   async function callOf(rollout: OpenRollout, api: Api, { incoming, outgoing }: HttpBindings) {
     if (closing) throw apiError(503, 'the gateway is ending', { code: 'closing' })
     if (inHand >= maxCalls)
-      throw apiError(429, `${maxCalls} calls are in hand already`, { code: 'too_many_requests' })
+      throw apiError(429, `${maxCalls} calls are already in progress`, { code: 'too_many_requests' })
     inHand++
     try {
       await calls(rollout, api, await bodyOf(incoming), outgoing)

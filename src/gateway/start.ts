@@ -239,7 +239,7 @@ async function serve(
     onUntold(parameters) {
       if (untold++ === 0)
         say?.(
-          `agents leave ${parameters.join(', ')} to the endpoint: where its defaults are not neutral, log-probs are not those of the sampling (docs/gateway.md)`,
+          `agents leave ${parameters.join(', ')} to the endpoint: if its defaults are not neutral, log-probs are not those of the sampling (docs/gateway.md)`,
         )
     },
     onUntrainable(kind, text) {

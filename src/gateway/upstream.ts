@@ -156,5 +156,5 @@ export function whyBroken(message: IncomingMessage, cause: Error | null | undefi
       `the answer of the model cannot be read: it is not in the content-encoding '${String(message.headers['content-encoding']).slice(0, 100)}'`,
       { code: 'bad_answer' },
     )
-  return apiError(502, 'the answer of the model broke off', { code: 'connection' })
+  return apiError(502, 'the answer of the model was cut off', { code: 'connection' })
 }

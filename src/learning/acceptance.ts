@@ -15,7 +15,10 @@ export type AdaptationOptions = {
   readonly easierAt: number
 }
 
-/** Returns what a task with this tally needs. Returns null if it needs nothing, or if nothing was measured. */
+/**
+ * Returns what a task with this tally needs. Returns null if it needs nothing, or if nothing was measured.
+ * @example adaptationNeed({ successes: 7, n: 8 }, { harderAt: 0.8, easierAt: 0.2 }) // 'harder'
+ */
 export function adaptationNeed(tally: Tally, { harderAt, easierAt }: AdaptationOptions): Direction | null {
   if (tally.n === 0) return null
   const accuracy = accuracyOf(tally)
@@ -46,6 +49,11 @@ export type AcceptanceDecision = {
  * Decides if a measured candidate takes its parent's place. A harder candidate is accepted iff low < acc' < acc, an easier one
  * iff acc < acc' < high. Always acc' > 0, and the parent itself is never accepted. With `bayes` the rule must hold with at least
  * the given probability.
+ * @example
+ * const [accuracy, parentAccuracy] = [{ successes: 3, n: 8 }, { successes: 7, n: 8 }]
+ * const candidate = { direction: 'harder', accuracy, parentAccuracy, equalsParent: false } as const
+ * const options = { low: 0.2, high: 0.8, strict: true, evidence: 'point', confidence: 0.9, prior: [1, 1] } as const
+ * decideAcceptance(candidate, options).accepted // true
  */
 export function decideAcceptance(candidate: Candidate, options: AcceptanceOptions): AcceptanceDecision {
   const { accuracy, parentAccuracy, direction, equalsParent } = candidate

@@ -39,6 +39,13 @@ export type AdvantageOptions = Omit<GroupOptions, 'divisor'> & {
 /**
  * Computes the advantages of all steps of an iteration, with the figures about them.
  * @throws RlError `rule.result` if the rule does not return a finite number for every step
+ * @example
+ * const rollouts = [
+ *   { id: 'a', task: 't', outcome: 1, scores: [1, 0] },
+ *   { id: 'b', task: 't', outcome: -1, scores: [0, -1] },
+ * ] as const
+ * const options = { weights: { outcome: 1, step: 1 }, single: 'zero', stdFloor: 0 } as const
+ * advantages(rollouts, ADVANTAGES[0], options).byRollout.get('a') // Float64Array [1, 1]
  */
 export function advantages(
   rollouts: readonly RewardedRollout[],
@@ -85,7 +92,10 @@ function divisorOf(
   return moments(rewards, options.deviation).deviation
 }
 
-/** Rollouts by task, in the order in which tasks and rollouts appear. */
+/**
+ * Rollouts by task, in the order in which tasks and rollouts appear.
+ * @example groupByTask([{ task: 'a', id: 1 }, { task: 'b', id: 2 }]).get('b') // [{ task: 'b', id: 2 }]
+ */
 export function groupByTask<T extends { readonly task: string }>(rollouts: readonly T[]): Map<string, T[]> {
   const groups = new Map<string, T[]>()
   for (const rollout of rollouts) {
@@ -101,6 +111,7 @@ export function groupByTask<T extends { readonly task: string }>(rollouts: reado
  * centred within (task, outcome). If rewards are outcomes only, it is 0 for every baseline that does not look at the index. It
  * is above 0 if late success is compared with the failures that are left. With judged steps it holds the judge's own trend too.
  * Returns null if no comparable steps differ in index.
+ * @example lengthBonus(rollouts, advantages(rollouts, ADVANTAGES[0], options).byRollout) // 0 if time does not matter
  */
 export function lengthBonus(
   rollouts: readonly RewardedRollout[],

@@ -25,16 +25,26 @@ export type Filtered<T> = {
   readonly leftOut: Readonly<Record<string, number>>
 }
 
+/**
+ * Counts the successes among rollouts.
+ * @example tallyOf([{ outcome: 1 }, { outcome: -1 }]) // { successes: 1, n: 2 }
+ */
 export function tallyOf(rollouts: readonly { readonly outcome: Outcome }[]): Tally {
   return { successes: rollouts.filter(({ outcome }) => outcome === 1).length, n: rollouts.length }
 }
 
-/** Returns the share of successes, or 0 without rollouts. */
+/**
+ * Returns the share of successes, or 0 without rollouts.
+ * @example accuracyOf({ successes: 3, n: 4 }) // 0.75
+ */
 export function accuracyOf({ successes, n }: Tally): number {
   return n === 0 ? 0 : successes / n
 }
 
-/** Keeps the rollouts whose task passes, in their order. */
+/**
+ * Keeps the rollouts whose task passes, in their order.
+ * @example const { kept, leftOut } = filterByTask(rollouts, { accuracy: [0.1, 0.9], mixedOutcomes: true })
+ */
 export function filterByTask<
   T extends { readonly task: string; readonly outcome: Outcome; readonly graded?: number },
 >(rollouts: readonly T[], options: FilterOptions, filter: GroupFilter = GROUP_FILTERS[0]): Filtered<T> {

@@ -13,7 +13,10 @@ export type Estimate = {
 
 const LEVEL = 0.95
 
-/** Returns the Wilson score interval of a share (Wilson 1927). It keeps its coverage near 0 and 1, and for small n. n = 0 gives [0, 1]. */
+/**
+ * Returns the Wilson score interval of a share (Wilson 1927). It keeps its coverage near 0 and 1, and for small n. n = 0 gives [0, 1].
+ * @example wilson(3, 10) // { value: 0.3, low: 0.108, high: 0.603, n: 10 }, rounded
+ */
 export function wilson(successes: number, n: number, level = LEVEL): Estimate {
   if (n === 0) return { value: 0, low: 0, high: 1, n }
   const z = normalQuantile((1 + level) / 2)
@@ -26,7 +29,10 @@ export function wilson(successes: number, n: number, level = LEVEL): Estimate {
   return { value: share, low, high, n }
 }
 
-/** Returns the mean with Student's t interval (sample variance, n - 1 degrees of freedom). */
+/**
+ * Returns the mean with Student's t interval (sample variance, n - 1 degrees of freedom).
+ * @example meanT([1, 2, 3]) // { value: 2, low: -0.48, high: 4.48, n: 3 }, rounded
+ */
 export function meanT(values: readonly number[], level = LEVEL): Estimate {
   const n = values.length
   const value = stableMean(values)
@@ -36,7 +42,10 @@ export function meanT(values: readonly number[], level = LEVEL): Estimate {
   return { value, low: value - half, high: value + half, n }
 }
 
-/** Returns the mean with a percentile bootstrap interval. Independent units (tasks, not rollouts) are resampled with replacement. */
+/**
+ * Returns the mean with a percentile bootstrap interval. Independent units (tasks, not rollouts) are resampled with replacement.
+ * @example meanBootstrap([0, 1, 1, 0, 1], { seed: [7, 0] }) // { value: 0.6, low: 0.2, high: 1, n: 5 }
+ */
 export function meanBootstrap(
   values: readonly number[],
   { seed, resamples = 2000, level = LEVEL }: { seed: Seed; resamples?: number; level?: number },
@@ -57,7 +66,10 @@ export function meanBootstrap(
   return { value, low: at((1 - level) / 2), high: at((1 + level) / 2), n }
 }
 
-/** Returns the mean of second - first over pairs (same seed, same task), with Student's t interval over the pairs. */
+/**
+ * Returns the mean of second - first over pairs (same seed, same task), with Student's t interval over the pairs.
+ * @example pairedDifference([[0.4, 0.5], [0.6, 0.9]]).value // 0.2
+ */
 export function pairedDifference(
   pairs: readonly (readonly [first: number, second: number])[],
   level = LEVEL,
@@ -82,7 +94,10 @@ export function estimateDifference(first: Estimate, second: Estimate): Estimate 
   }
 }
 
-/** Returns Pearson's correlation with Fisher's z interval (n > 3, else [-1, 1]). Returns null if x or y does not vary. */
+/**
+ * Returns Pearson's correlation with Fisher's z interval (n > 3, else [-1, 1]). Returns null if x or y does not vary.
+ * @example correlation([[1, 2], [2, 4], [3, 5], [4, 9]])?.value // 0.965, rounded
+ */
 export function correlation(
   points: readonly (readonly [x: number, y: number])[],
   level = LEVEL,

@@ -40,11 +40,21 @@ export type JudgeAdvantages = {
   readonly groups: number
 }
 
-/** Returns R^S = R * S for a readable verdict, else the reward of an invalid one (released code: -2). */
+/**
+ * Returns R^S = R * S for a readable verdict, else the reward of an invalid one (released code: -2).
+ * @example judgementReward(2, -1, -2) // -2
+ */
 export function judgementReward(reward: number, score: Score, invalidReward: number): number {
   return score === 0 ? invalidReward : reward * score
 }
 
+/**
+ * Computes the advantages of all judgements of an iteration, with the figures about them.
+ * @example
+ * const rollout = { id: 'a', task: 't', outcome: 1, verdicts: [[1, -1]], scores: [0] } as const
+ * const options = { lambda: 1, normalisation: 'within-step', invalidReward: -2, balanceVerdicts: false } as const
+ * judgeAdvantages([rollout], options).byRollout.get('a') // [Float64Array [1, -1]]
+ */
 export function judgeAdvantages(
   rollouts: readonly JudgedRollout[],
   options: JudgeAdvantageOptions,

@@ -11,7 +11,7 @@ export type Label = -1 | 1
 export type LabelledStep = {
   /** [m] verdicts of the step. */
   readonly scores: readonly Score[]
-  /** Null for a step without a label. Such a step is left out. */
+  /** A step without a label has null here and is left out. */
   readonly label: Label | null
 }
 
@@ -37,6 +37,10 @@ export type JudgeQuality = {
   readonly invalidShare: number
 }
 
+/**
+ * Compares verdicts with the labels of their steps. Steps without a label or without verdicts are left out.
+ * @example judgeQuality([{ scores: [1, 1, -1], label: 1 }]).majority.accuracy // 1
+ */
 export function judgeQuality(steps: readonly LabelledStep[]): JudgeQuality {
   const labelled = steps.flatMap(({ scores, label }) =>
     label === null || scores.length === 0 ? [] : [{ scores, label }],

@@ -2,7 +2,10 @@
 import { RlError } from '../errors.ts'
 import { stableMean } from './moments.ts'
 
-/** Returns the mean over questions of the share of right answers. */
+/**
+ * Returns the mean over questions of the share of right answers.
+ * @example averageAtK([[true, false], [true, true]]) // 0.75
+ */
 export function averageAtK(correct: readonly (readonly boolean[])[]): number {
   return stableMean(correct.map((answers) => answers.filter(Boolean).length / answers.length))
 }
@@ -10,6 +13,7 @@ export function averageAtK(correct: readonly (readonly boolean[])[]): number {
 /**
  * Returns the unbiased pass@k of one question with c right answers among n: 1 - C(n - c, k) / C(n, k) (Chen et al. 2021).
  * @throws RlError `metrics.k` unless 1 <= k <= n
+ * @example passAtK(10, 3, 1) // 0.3
  */
 export function passAtK(n: number, c: number, k: number): number {
   if (!(Number.isInteger(k) && k >= 1 && k <= n))
@@ -32,7 +36,10 @@ export function majority(answers: readonly string[], isCorrect: (answer: string)
   return best !== null && isCorrect(best)
 }
 
-/** Returns the mean of `majority` over questions. */
+/**
+ * Returns the mean of `majority` over questions.
+ * @example majorityAtK([{ answers: ['4', '5', '4'], correct: '4' }]) // 1
+ */
 export function majorityAtK(
   questions: readonly { readonly answers: readonly string[]; readonly correct: string }[],
 ): number {

@@ -42,7 +42,7 @@ export type StepRewardRule = Named & {
     options: { readonly score: ScoreKind },
   ) => { readonly outcome: number; readonly steps: readonly number[] }
   readonly weights: (options: { readonly lambda: number }) => RewardWeights
-  /** What `parts` needs: judged steps, or steps with known true progress. */
+  /** Input that `parts` needs: judged steps, or steps with known true progress. */
   readonly needs?: 'verdicts' | 'progress'
 }
 

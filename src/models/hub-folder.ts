@@ -52,14 +52,14 @@ export function hubOptions(env: NodeJS.ProcessEnv = process.env): HubOptions {
   const refuse = (what: string, hint: string) => new RlError(what, { code: 'model.hub', hint })
   // A password may contain a slash, and an address may have no scheme.
   if (endpoint.includes('@'))
-    throw refuse('HF_ENDPOINT holds a user or a password', 'name the host alone; a token stands in HF_TOKEN')
+    throw refuse('HF_ENDPOINT holds a user or a password', 'name only the host; put a token into HF_TOKEN')
   const url = URL.parse(endpoint)
   if (url === null || !/^https?:$/.test(url.protocol))
     throw refuse(`HF_ENDPOINT is '${printable(endpoint)}'`, 'write https://HOST or http://HOST:PORT')
   if (url.search !== '' || url.hash !== '')
     throw refuse('HF_ENDPOINT holds a query', 'write https://HOST or http://HOST:PORT')
   if (token !== null && !/^[!-~]+$/.test(token))
-    throw refuse('HF_TOKEN holds what no header can', 'put the token alone into it, on one line')
+    throw refuse('HF_TOKEN has characters that no header can hold', 'set it to the token alone, on one line')
   return { endpoint, token }
 }
 
@@ -75,9 +75,9 @@ export function modelPlace(name: string): string {
   if (record?.isWhole === false) {
     const { revision } = record
     const again = `${isNamed ? name : record.name}${revision === 'main' ? '' : ` --revision ${revision}`}`
-    throw new RlError(`${name} is here in part: its fetch broke off`, {
+    throw new RlError(`${name} is incomplete: its fetch was interrupted`, {
       code: 'model.folder',
-      hint: `npm run -s rl -- model get ${again}${isNamed ? '' : ` --to ${name}`} goes on; ${whereLaid(folder)}`,
+      hint: `npm run -s rl -- model get ${again}${isNamed ? '' : ` --to ${name}`} continues the fetch; ${whereLaid(folder)}`,
     })
   }
   if (!isNamed || existsSync(folder)) return folder
@@ -93,7 +93,7 @@ export function fetchedRevision(folder: string): Pick<HubModel, 'revision' | 'co
 }
 
 function whereLaid(folder: string): string {
-  return `where all of its files lie in ${folder}, remove ${RECORD} there`
+  return `if all of its files are in ${folder}, remove ${RECORD} there`
 }
 
 /**
@@ -107,7 +107,7 @@ export async function describeCopy(name: string, options: HubOptions): Promise<H
   // An interrupted fetch continues with its own revision.
   const model = await describeHubModel(name, { revision: record?.revision, ...options }).catch((cause) => {
     if (record === null || !(cause instanceof RlError)) throw cause
-    const hint = `${cause.hint}; a fetch of it broke off: ${whereLaid(folder)}`
+    const hint = `${cause.hint}; a fetch of it was interrupted: ${whereLaid(folder)}`
     throw new RlError(cause.message, { code: cause.code, hint, cause })
   })
   return { folder, missing: model, told: model }

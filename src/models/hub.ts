@@ -101,7 +101,7 @@ export async function describeHubModel(name: string, options: HubOptions): Promi
   if (files.length === 0)
     throw new RlError(`${name} has neither safetensors nor a single GGUF file`, {
       code: 'model.hub',
-      hint: 'other formats are not read here',
+      hint: 'other formats are not supported',
     })
   return {
     ...{ name, revision },
@@ -150,7 +150,7 @@ async function readListing(name: string, response: Response, options: HubOptions
       if (bytes > MOST_LISTING_BYTES) throw new Error(`it has more than ${MOST_LISTING_BYTES / 1e6} MB`)
     }
   } catch (cause) {
-    throw new RlError(`${name}: the hub's list of files broke off: ${told(cause, options)}`, {
+    throw new RlError(`${name}: the hub's list of files was cut off: ${told(cause, options)}`, {
       code: 'model.hub',
       hint: 'try again, or name a mirror in HF_ENDPOINT',
       cause,
@@ -243,7 +243,7 @@ async function fetchFile(
         `${name}: ${file.path} broke off at ${have} of ${file.bytes} bytes: ${told(cause, options)}`,
         {
           code: 'model.hub',
-          hint: `${isDiskFull(cause) ? 'the disk is full: make room, then ' : ''}the same command goes on from there`,
+          hint: `${isDiskFull(cause) ? 'the disk is full: make room, then ' : ''}the same command continues from there`,
           cause,
         },
       )
@@ -255,7 +255,7 @@ async function fetchFile(
     await rm(part)
     throw new RlError(`${name}: ${file.path} is not the file that the hub lists (size or digest differ)`, {
       code: 'model.hub',
-      hint: 'fetch it again; if it stays so, the mirror is not to be trusted',
+      hint: 'fetch it again; if that fails again, do not trust the mirror',
     })
   }
   await rename(part, target)
@@ -307,7 +307,7 @@ async function* parts(
     for (;;) {
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error(`nothing came for ${silenceMs / 1000} s`)), silenceMs)
+        timer = setTimeout(() => reject(new Error(`no data for ${silenceMs / 1000} s`)), silenceMs)
       })
       const { done, value } = await Promise.race([reader.read(), late]).finally(() => clearTimeout(timer))
       if (done) return
@@ -393,13 +393,13 @@ async function askOnce(
       if (redirects === MOST_REDIRECTS) throw new Error(`it redirects more than ${MOST_REDIRECTS} times`)
       const next = URL.parse(location, url)
       if (next === null || !/^https?:$/.test(next.protocol) || next.username !== '' || next.password !== '')
-        throw new Error('it redirects to what is no address on the web')
+        throw new Error('it redirects to something that is no web address')
       url = next.href
     }
   } catch (cause) {
     throw new RlError(`${name}: ${placeOf(url, endpoint)} cannot be reached: ${told(cause, options)}`, {
       code: 'model.hub',
-      hint: `without a network put config.json, tokenizer.json, tokenizer_config.json and model.safetensors (or one GGUF file) of it into .cache/models/${name}, or into a folder whose path you name; HF_ENDPOINT names a mirror`,
+      hint: `without a network put its config.json, tokenizer.json, tokenizer_config.json and model.safetensors (or one GGUF file) into .cache/models/${name}, or into a folder whose path you name; HF_ENDPOINT names a mirror`,
       cause,
     })
   } finally {

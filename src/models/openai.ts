@@ -36,6 +36,11 @@ export type EndpointModel = LanguageModel & PromptedModel & { readonly use: () =
  * - `model.context` if the prompt is too long
  * - `model.not-found` if the server does not know the name
  * - `model.endpoint` for every other fault that no retry helps
+ * @example
+ * const model = openEndpoint({
+ *   model: 'Qwen/Qwen3-8B', baseUrl: 'http://127.0.0.1:8000/v1', apiKeyEnv: 'OPENAI_API_KEY',
+ *   concurrency: 8, callMs: 60_000, budgetMs: 300_000, promptPrice: null, completionPrice: null,
+ * })
  */
 export function openEndpoint(options: ModelOptions): EndpointModel {
   const { model, baseUrl, apiKeyEnv, callMs, budgetMs, report = () => {} } = options
@@ -47,7 +52,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     })
   if (baseUrl !== null && withoutCredentials(baseUrl) !== baseUrl)
     throw new RlError(
-      `${model}: the address ${withoutCredentials(baseUrl)} holds a user or a password, which fetch refuses`,
+      `${model}: the address ${withoutCredentials(baseUrl)} has a user or a password, which fetch refuses`,
       {
         code: 'model.endpoint',
         hint: `put a key into ${apiKeyEnv}; it is sent as Authorization: Bearer`,

@@ -15,7 +15,7 @@ export type ModelOptions = {
   readonly section?: 'policy' | 'rewardModel' | 'adaptation'
   /** The model's name at the provider. */
   readonly model: string
-  /** Null for the provider's default. */
+  /** Base URL of the endpoint. With null the provider's default is used. */
   readonly baseUrl: string | null
   /** Name of the environment variable with the key. */
   readonly apiKeyEnv: string

@@ -79,21 +79,21 @@ export function whyUntrainable(
   if (otherModel)
     return because(
       'other model',
-      `it answers as '${otherModel}' where '${asked}' was asked: nothing can be learned from another model's answers; if it is the same one, call it by that name`,
+      `it answers as '${otherModel}', but '${asked}' was asked: nothing can be learned from another model's answers; if both are the same model, use that name`,
     )
   if (otherModel === '' && promptTokens?.length)
     return because('no model', 'its answers do not name their model: nothing can be learned from them')
   if (!tokens?.length || !promptTokens?.length)
     return because(
       NO_IDS,
-      'its answers tell no token ids (return_token_ids): nothing can be learned from them',
+      'its answers have no token ids (return_token_ids): nothing can be learned from them',
     )
   if (!logprobs)
-    return because('no log-probs', 'its answers tell no log-probs: nothing can be learned from them')
+    return because('no log-probs', 'its answers have no log-probs: nothing can be learned from them')
   if (!isTold({ prompt: promptTokens, answer: tokens, sampled: logprobs }))
     return because(
       'wrong columns',
-      'its token ids and log-probs do not belong together, or are no such numbers: nothing can be learned from them',
+      'its token ids and log-probs do not belong together, or are invalid: nothing can be learned from them',
     )
   return null
 }

@@ -14,9 +14,9 @@ export function keyIn(variable: string | undefined, env: NodeJS.ProcessEnv = pro
   try {
     validateHeaderValue('authorization', key)
   } catch {
-    throw new RlError(`the environment variable ${variable} holds what no header can`, {
+    throw new RlError(`the environment variable ${variable} has characters that no header can hold`, {
       code: 'config.key',
-      hint: 'put the key alone into it, on one line and without quotes',
+      hint: 'set it to the key alone, on one line and without quotes',
     })
   }
   return key

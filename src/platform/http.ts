@@ -208,7 +208,7 @@ export function redirectOf(from: URL, { statusCode, headers }: IncomingMessage):
   if (!REDIRECTS.has(statusCode) || headers.location === undefined) return null
   const next = URL.parse(headers.location, from.href)
   if (next && /^https?:$/.test(next.protocol) && next.username === '' && next.password === '') return next
-  throw new RefusedRedirect('it redirects to what is no address on the web')
+  throw new RefusedRedirect('it redirects to something that is no web address')
 }
 
 /** A redirect that is not followed. */

@@ -36,7 +36,10 @@ export type Projections = {
 
 const POSITIONS = `CREATE TABLE IF NOT EXISTS projections (name PRIMARY KEY, version, position) WITHOUT ROWID`
 
-/** Opens projections in their own database file. Projections of another version begin again. */
+/**
+ * Opens projections in their own database file. Projections of another version begin again.
+ * @example const projections = openProjections(new Database('projections.db'), PROJECTIONS)
+ */
 export function openProjections(db: Database, projections: readonly Projection[]): Projections {
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = NORMAL')
@@ -154,6 +157,7 @@ const CATCH_UP_BATCH = 20_000
 /**
  * Folds all events of the log beyond the projections' position. Returns their number. If another process (`rl projections` beside a
  * live run) does the same, both go on from the other's position.
+ * @example const folded = catchUp(projections, openLogReader('runs/run-1/events.db'))
  */
 export function catchUp(projections: Projections, log: Pick<LogReader, 'events' | 'head'>): number {
   for (let attempt = 0; ; attempt++)

@@ -14,6 +14,10 @@ export type TableDefinition<R extends Row = Row> = {
   readonly sql: string
 }
 
+/**
+ * Defines a table by its name, the columns of its primary key, and a fresh row with all columns.
+ * @example const iterations = defineTable('iterations', ['iteration'], { iteration: 0, accuracy: 0 })
+ */
 export function defineTable<R extends Row>(
   name: string,
   key: readonly (keyof R & string)[],

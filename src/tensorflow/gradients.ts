@@ -78,7 +78,7 @@ export function registerGradients(): void {
   }))
   register('GatherV2', { inputsToSave: ['x', 'indices'] }, (dy, [x, indices], { axis, batchDims }) => {
     if (Number(axis) !== 0 || Number(batchDims) !== 0)
-      throw new Error('gather has a gradient along axis 0 alone')
+      throw new Error('gather has a gradient only along axis 0')
     const rows = () => tf.reshape(dy, [indices.size, ...x.shape.slice(1)])
     const segments = () => tf.reshape(indices, [indices.size]) as tf.Tensor1D
     return { x: () => tf.unsortedSegmentSum(rows(), segments(), x.shape[0]), indices: () => indices }

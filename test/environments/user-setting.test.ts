@@ -201,7 +201,7 @@ test('an outcome that makes no sense is refused: none, beyond its range, a promi
   assert.match(await told(undefined), /outcome\(\): .*expected number.* \(task 'a', after 0 steps\)/)
   assert.match(await told(Number.NaN), /outcome\(\): .*expected number/)
   assert.match(await told(50), /outcome\(\): .*<=1/)
-  assert.match(await told(Promise.resolve(1)), /outcome\(\): expected a value at once, and got a promise/)
+  assert.match(await told(Promise.resolve(1)), /outcome\(\): expected a value at once, got a promise/)
   assert.match(await told(1, endless().turn), /outcome\(\): is 1, and the episode is not over/)
   assert.is(await told(0, endless().turn), 'it was taken')
 })

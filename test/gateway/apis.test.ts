@@ -90,7 +90,7 @@ test('an event that tells an error ends the stream, whatever stands beside it', 
   ])
     assert.throws(
       () => answerStream().push(Buffer.from(`data: ${event}\n\ndata: [DONE]\n\n`)),
-      /tells an error: no memory/,
+      /reports an error: no memory/,
     )
 })
 
@@ -376,10 +376,10 @@ test('a body of many nulls is read twice, however they lie', () => {
 
 test('what would leave nothing to ask is refused by its place', () => {
   const turns = [...TALK.messages, { role: 'assistant', content: [] }, ...TALK.messages]
-  assert.throws(() => chatOf({ messages: turns }), 'messages.1.content: it holds no block')
+  assert.throws(() => chatOf({ messages: turns }), 'messages.1.content: it has no block')
   assert.throws(() => chatOf({ tool_choice: { type: 'tool' } }), 'tool_choice.name: it is missing')
   const reasoning = [{ type: 'reasoning', summary: [] }]
-  assert.throws(() => responses.read({ ...INPUT, input: reasoning }), 'input: it holds nothing but reasoning')
+  assert.throws(() => responses.read({ ...INPUT, input: reasoning }), 'input: it has only reasoning')
 })
 
 test.run()

@@ -532,12 +532,12 @@ test('what is no HTTP, and neither an answer nor a refusal, becomes 502 with wor
   const head = (length: number, status = '200 OK') =>
     `HTTP/1.1 ${status}\r\nContent-Length: ${length}\r\n\r\n`
   const cases: readonly (readonly [string, RegExp])[] = [
-    [head(whole.length) + whole, /broke off/],
-    [`${head(bytes)}${whole}and more`, /broke off/],
-    [`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n${whole}`, /broke off/],
-    [`HTTP/1.1 204 No Content\r\n\r\n${whole}`, /broke off/],
-    [head(bytes + 9) + whole, /broke off/],
-    [`${head(bytes, '500 Failed')}${whole}and more`, /broke off/],
+    [head(whole.length) + whole, /cut off/],
+    [`${head(bytes)}${whole}and more`, /cut off/],
+    [`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n${whole}`, /cut off/],
+    [`HTTP/1.1 204 No Content\r\n\r\n${whole}`, /cut off/],
+    [head(bytes + 9) + whole, /cut off/],
+    [`${head(bytes, '500 Failed')}${whole}and more`, /cut off/],
     [`${head(bytes, '099 X')}${whole}`, /answered 99, which is neither an answer nor a refusal/],
     [head(0, '307 Temporary Redirect'), /answered 307/],
     ['HTTP/1.1 304 Not Modified\r\n\r\n', /answered 304/],
@@ -724,7 +724,7 @@ test('answers that are compressed are read and told as they are, whole and in a 
     ['gzip', Buffer.from(JSON.stringify(whole)), /content-encoding 'gzip'/],
     ['lzma', Buffer.from('{}'), /content-encoding 'lzma' is not read/],
     ['__proto__', Buffer.from('{}'), /is not read/],
-    ['gzip', gzipSync(JSON.stringify(whole)).subarray(0, 60), /content-encoding|broke off/],
+    ['gzip', gzipSync(JSON.stringify(whole)).subarray(0, 60), /content-encoding|cut off/],
     // 70 MB, in 70 kB.
     ['gzip', gzipSync(Buffer.alloc(70_000_000)), /too long/],
   ] as const) {
@@ -782,7 +782,7 @@ test('the answer of another model is answered and kept, is told once, and nothin
   }
   assert.is(gateway.counters()['untrainable other model'], 2)
   const [line, ...more] = told.slice(before).filter((one) => one.includes('fallback'))
-  assert.match(line, "answers as 'fallback' where 'scripted' was asked")
+  assert.match(line, "answers as 'fallback', but 'scripted' was asked")
   assert.equal(more, [])
 })
 

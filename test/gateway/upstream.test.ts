@@ -56,7 +56,7 @@ test('an answer that breaks in its first packet, or before anybody reads it, end
       await readAll(answer, 1_000, () => new Error('too long'))
       assert.unreachable()
     } catch (error) {
-      assert.match((error as ApiError).message, 'the answer of the model broke off', said)
+      assert.match((error as ApiError).message, 'the answer of the model was cut off', said)
       assert.is((error as ApiError).status, 502)
     }
   }

@@ -144,7 +144,7 @@ test("what a user's rule returns is checked, and named with its file and field",
   const cases: readonly (readonly [() => unknown, string])[] = [
     [
       () => stepReward.parts(any, any),
-      "stepRewards: 'later': parts(): expected a value at once, and got a promise",
+      "stepRewards: 'later': parts(): expected a value at once, got a promise",
     ],
     [() => advantage.advantages(any, any, any), "advantages: 'none': advantages(): expected a list"],
     [
@@ -157,7 +157,7 @@ test("what a user's rule returns is checked, and named with its file and field",
     ],
     [
       () => taskSampler.choose([], any),
-      "taskSamplers: 'later': choose(): expected a value at once, and got a promise",
+      "taskSamplers: 'later': choose(): expected a value at once, got a promise",
     ],
     [
       () => acceptance.decide(any, any),

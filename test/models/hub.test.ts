@@ -300,14 +300,14 @@ test('a server that falls silent is not waited for', async () => {
     return true
   }
   const silent = fetchHubModel(model, join(root, 'silent'), { ...options, silenceMs: 50 }, () => {})
-  assert.match(await messageOf(silent), /nothing came for|no answer within/)
+  assert.match(await messageOf(silent), /no data for|no answer within/)
 })
 
 test('a list of files that stops, or never ends, is not waited for', async () => {
   const soon = { ...options, silenceMs: 500 }
   assert.match(
     await messageOf(describeHubModel('own/silent', soon)),
-    /model\.hub: own\/silent: .* (?:broke off: nothing came for|no answer within)/,
+    /model\.hub: own\/silent: .* (?:was cut off: no data for|no answer within)/,
   )
   assert.match(
     await messageOf(describeHubModel('own/endless', options)),
@@ -339,8 +339,8 @@ test('what a hub says of its licence is printable', async () => {
 
 test('secrets of the environment are refused by name and never shown', () => {
   for (const [env, named] of [
-    [{ HF_TOKEN: 'hf_secretsecret\nsecond' }, /^HF_TOKEN holds/],
-    [{ HF_TOKEN: 'hf_secretsecret\u20ac' }, /^HF_TOKEN holds/],
+    [{ HF_TOKEN: 'hf_secretsecret\nsecond' }, /^HF_TOKEN has/],
+    [{ HF_TOKEN: 'hf_secretsecret\u20ac' }, /^HF_TOKEN has/],
     [{ HF_ENDPOINT: 'http://me:secretsecret@127.0.0.1:1' }, /^HF_ENDPOINT holds a user/],
     [{ HF_ENDPOINT: 'ftp://me:secretsecret@127.0.0.1' }, /^HF_ENDPOINT holds a user/],
     [{ HF_ENDPOINT: 'me:secretsecret@127.0.0.1' }, /^HF_ENDPOINT holds a user/],
@@ -392,7 +392,7 @@ test('a copy has the files of its revision alone, and half a copy is no model', 
     }
     rmSync(join(folder, 'config.json'))
     await fetchCopy(model, folder, options, () => {}).catch(() => {})
-    assert.throws(() => modelPlace('rl-test-owner/half'), /is here in part/)
+    assert.throws(() => modelPlace('rl-test-owner/half'), /is incomplete/)
     const adapter = join(root, 'adapter-on-half')
     mkdirSync(adapter)
     writeFileSync(join(adapter, 'adapter_model.safetensors'), '')
@@ -406,7 +406,7 @@ test('a copy has the files of its revision alone, and half a copy is no model', 
         base_model_name_or_path: 'rl-test-owner/half',
       }),
     )
-    assert.match((await errorOf(readModelFolder(adapter))).message, /is here in part/)
+    assert.match((await errorOf(readModelFolder(adapter))).message, /is incomplete/)
   } finally {
     rmSync(dirname(folder), { recursive: true, force: true })
   }
@@ -429,13 +429,14 @@ test('a copy that broke off goes on with its own revision, and without a hub its
     }
     assert.throws(
       () => modelPlace(folder),
-      (error: RlError) => error.hint?.includes(`model get ${name} --revision v1 --to ${folder} goes on`),
+      (error: RlError) =>
+        error.hint?.includes(`model get ${name} --revision v1 --to ${folder} continues the fetch`),
     )
     asked = []
     assert.is((await describeCopy(name, options)).missing?.revision, 'v1')
     assert.match(asked[0].url ?? '', /revision\/v1/)
     const offline = await describeCopy(name, { ...options, endpoint: 'http://127.0.0.1:9' }).catch((e) => e)
-    assert.match((offline as RlError).hint ?? '', /broke off: .* remove \.fetched\.json there/)
+    assert.match((offline as RlError).hint ?? '', /was interrupted: .* remove \.fetched\.json there/)
   } finally {
     rmSync(dirname(named), { recursive: true, force: true })
   }
@@ -455,7 +456,7 @@ test('an adapter on another revision of its base than the one that was fetched i
   try {
     const model = await describeHubModel('own/small', { ...options, revision: 'v1' })
     await fetchCopy(model, place, options, () => {})
-    assert.match(await said('v2'), `revision: v2 of ${base} is asked for, v1 (abcdef1234) is here`)
+    assert.match(await said('v2'), `revision: it needs v2 of ${base}, but v1 (abcdef1234) is here`)
     for (const revision of [undefined, null, '', 'main', 'v1', 'abcdef1234'])
       assert.match(await said(revision), /revised\/config\.json: vocab_size/, String(revision))
     assert.match(await said(1), /adapter_config\.json: revision: /)

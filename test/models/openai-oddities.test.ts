@@ -43,7 +43,7 @@ test('an answer whose counts, ids or log-probs make no sense is an answer all th
 test('an answer that the server broke off is a fault, not the end of a text', () => {
   const answer = (finish_reason: string) => ({ choices: [{ text: 'half an', finish_reason }] })
   for (const reason of ['abort', 'error'])
-    assert.throws(() => fromWire(answer(reason), {}), new RegExp(`broke the answer off: ${reason}`))
+    assert.throws(() => fromWire(answer(reason), {}), new RegExp(`cut the answer off: ${reason}`))
   assert.is(fromWire(answer('stop'), {}).finish, 'stop')
 })
 
@@ -436,7 +436,7 @@ test('an empty list of ids is untold: it is told once, and counted', async () =>
 test('the answer of another model, or of none, is told once by its name and has no columns', async () => {
   const whole = completion({ content: 'a' }, { prompt: [1], tokens: [2] }) as object
   for (const [model, words] of [
-    ['base\u0007', /answers as 'base\?' where 'scripted' was asked/],
+    ['base\u0007', /answers as 'base\?', but 'scripted' was asked/],
     ['', /do not name their model/],
     [undefined, /do not name their model/],
     ['owner/Scripted', null],

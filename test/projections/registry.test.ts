@@ -103,7 +103,7 @@ export const projections = [
   log.close()
   const failed = Object.fromEntries(kept.failed)
   assert.match(failed.none, /odd\.mjs: projections: 'none': fold\(\): expected a function/)
-  assert.match(failed.later, /'later': fold\(\): expected a value at once, and got a promise \(RunStarted at/)
+  assert.match(failed.later, /'later': fold\(\): expected a value at once, got a promise \(RunStarted at/)
   assert.match(failed.odd, /table 'odd_rows', column 'n': undefined is no text, number or null/)
 })
 

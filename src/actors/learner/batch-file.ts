@@ -78,7 +78,11 @@ export function encodeBatch({ run, version, parentVersion, samples }: BatchFile)
   })
 }
 
-/** @throws RlError `batch.bad-file` */
+/**
+ * Reads the file of a BatchReady. All columns are copied.
+ * @throws RlError `batch.bad-file`
+ * @example const { samples } = decodeBatch(await readFile('batch.msgpack'))
+ */
 export function decodeBatch(bytes: Uint8Array): BatchFile {
   const parsed = fileSchema.safeParse(unpackUntrusted(bytes))
   if (!parsed.success) {

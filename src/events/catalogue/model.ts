@@ -5,7 +5,7 @@ import { blob, count, define, innerPath, metrics, name, seed, sha256, timing } f
 const update = z.strictObject({
   iteration: count,
   version: count,
-  /** Null for the first version, which is the cold start. */
+  /** The first version, which is the cold start, has null here. */
   parentVersion: count.nullable(),
   /**
    * Digest of the weights and their folder within the folder of this event's run. Null if weights did not change or

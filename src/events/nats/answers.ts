@@ -76,7 +76,7 @@ export function openAnswers(flush: () => Promise<void>): Answers {
 }
 
 export function busy(subject: string): RlError {
-  return new RlError(`too many requests wait for an answer: ${subject} takes no more now`, {
+  return new RlError(`too many requests wait for an answer: ${subject} accepts no more now`, {
     code: 'bus.busy',
     hint: 'read the answers, and ask again a little later',
   })

@@ -147,7 +147,7 @@ function connectError(error: unknown, shown: string, timeoutMs: number): unknown
       hint: 'set NATS_TOKEN, or NATS_USER and NATS_PASSWORD',
     })
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|^ERR_(TLS|SSL)/.test(code ?? ''))
-    return new RlError(`${shown} could not prove who it is: ${message}`, {
+    return new RlError(`${shown} could not prove its identity: ${message}`, {
       code: 'bus.tls-unverified',
       hint: 'name the certificate of its authority (a PEM file) in NATS_CA',
       cause: error,
@@ -155,7 +155,7 @@ function connectError(error: unknown, shown: string, timeoutMs: number): unknown
   if (/server does not support 'tls'/.test(message))
     return new RlError(`${shown} speaks no TLS: nothing was sent to it`, {
       code: 'bus.no-tls',
-      hint: 'give the server a certificate, or write nats:// where the way to it is safe',
+      hint: 'give the server a certificate, or write nats:// if the network between is safe',
     })
   if (error instanceof errors.TimeoutError) return new NoAnswer(shown, timeoutMs)
   return new RlError(`cannot connect to ${shown}: ${message}`, { ...NO_ANSWER, cause: error })

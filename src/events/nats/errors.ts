@@ -13,7 +13,7 @@ const WHO_LIVES = 'rl status <run> shows which actors live'
 export function disconnected(url: string): RlError {
   return new RlError(`the connection to ${url} was lost`, {
     code: 'bus.disconnected',
-    hint: 'it is made again by itself as soon as the server is back',
+    hint: 'it reconnects by itself as soon as the server is back',
   })
 }
 

@@ -54,7 +54,7 @@ const schema = z.strictObject({
         role: z.enum(['user', 'assistant']),
         content: z
           .union([z.string(), z.array(block)])
-          .refine((said) => typeof said === 'string' || said.length > 0, 'it holds no block'),
+          .refine((said) => typeof said === 'string' || said.length > 0, 'it has no block'),
       }),
     )
     .min(1),

@@ -33,13 +33,13 @@ const schema = z.strictObject({
     .union([z.string(), z.array(item).min(1)])
     .refine(
       (items) => typeof items === 'string' || items.some(({ type }) => type !== 'reasoning'),
-      'it holds nothing but reasoning, which is not told again',
+      'it has only reasoning, which is not repeated',
     ),
   instructions: z.string().nullish(),
   tools: z
     .array(
       z.strictObject({
-        type: z.literal('function', 'the model calls functions alone'),
+        type: z.literal('function', 'the model calls only functions'),
         name: z.string(),
         description: z.string().nullish(),
         parameters: byName(z.unknown()).nullish(),
@@ -81,7 +81,7 @@ const schema = z.strictObject({
   store: z.boolean().nullish(),
   background: z.literal(false).nullish(),
   truncation: z.literal('disabled').nullish(),
-  previous_response_id: z.null('no response is kept: send the whole input').optional(),
+  previous_response_id: z.null('responses are not stored: send the whole input').optional(),
   /** Reasoning is not encrypted here, and unencrypted reasoning is no part of an answer. */
   include: z.array(z.literal('reasoning.encrypted_content')).nullish(),
   metadata: z.unknown().optional(),

@@ -20,7 +20,7 @@ export function chatTemplate(text: string): ChatTemplate {
 const strip =
   (name: string, ends: { readonly left: boolean; readonly right: boolean }) =>
   (text: unknown, characters: unknown = null): string => {
-    if (typeof text !== 'string') throw new TypeError(`${name} is not for what is no text`)
+    if (typeof text !== 'string') throw new TypeError(`${name} is only for texts`)
     if (characters !== null && typeof characters !== 'string')
       throw new TypeError(`${name} takes characters alone`)
     return stripped(text, characters, ends)
@@ -51,7 +51,7 @@ function strftimeNow(format: unknown): string {
 }
 
 function capitalize(text: unknown): string {
-  if (typeof text !== 'string') throw new TypeError('capitalize is not for what is no text')
+  if (typeof text !== 'string') throw new TypeError('capitalize is only for texts')
   return capitalized(text)
 }
 

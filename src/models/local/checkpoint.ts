@@ -133,7 +133,7 @@ export async function writeModelFolder(
 ): Promise<string> {
   const folder = resolve(path)
   if (existsSync(folder) && !(await isReplaceable(folder)))
-    throw new RlError(`${folder} holds something other than a model`, {
+    throw new RlError(`${folder} has files that belong to no model`, {
       code: 'model.folder',
       hint: 'choose an empty or new folder',
     })

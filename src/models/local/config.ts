@@ -115,7 +115,7 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
   const refuse: Refuse = (key, why) => {
     throw new RlError(`${source}: ${key}: ${why}`, {
       code: 'model.config',
-      hint: 'use a model without it; where it changes nothing, take the key out of config.json',
+      hint: 'use a model without it; if it has no effect, remove the key from config.json',
     })
   }
   for (const [key, value] of Object.entries(raw)) {
@@ -176,7 +176,7 @@ export function checkIds(
       if (!Number.isInteger(id) || id < 0 || id >= vocabSize)
         throw new RlError(`${source}: ${key}: ${id} is no token: the vocabulary has ${vocabSize}`, {
           code: 'model.config',
-          hint: 'set it to the id that the tokenizer gives that token, or take the key out of the file',
+          hint: 'set it to the id of that token in the tokenizer, or remove the key from the file',
         })
 }
 

@@ -40,7 +40,7 @@ export function parseRecords(jsonl: string, source: string): FineTuneRecord[] {
     if (parsed.success) return [parsed.data]
     const [issue] = parsed.error.issues
     const unread = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]].join('.') : null
-    throw refuse(parsed.error, unread === null ? '' : `: '${unread}' is not read`)
+    throw refuse(parsed.error, unread === null ? '' : `: '${unread}' is unknown`)
   })
 }
 

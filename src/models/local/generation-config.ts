@@ -21,7 +21,7 @@ export function greedyDefaults(
   const refuse = (key: string) =>
     new RlError(
       `${source}: generation_config.json: ${key}: ${JSON.stringify(generation[key])} is not implemented`,
-      { code: 'model.config', hint: 'take the key out of the file' },
+      { code: 'model.config', hint: 'remove the key from the file' },
     )
   for (const [key, without] of Object.entries(CHANGING))
     if (!asksNothing(generation[key]) && !without.includes(generation[key])) throw refuse(key)

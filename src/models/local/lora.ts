@@ -222,14 +222,14 @@ function oddName(name: string, modules: ReadonlyMap<string, unknown>): readonly 
     return ['is no low-rank weight of a linear layer', 'adapters on other modules must be merged first']
   const module = `model.${within}`
   if (!modules.has(module))
-    return ['is of a layer that the base model has not', 'the adapter must belong to this base model']
+    return ['is of a layer that the base model does not have', 'the adapter must belong to this base model']
   const before = place.slice(0, -within.length)
   const odd = [
     ...(further === undefined ? [] : [`has '.${further}' in its name, which PEFT writes into no file`]),
     ...(before === `${PREFIX}model.` ? [] : [`begins with '${before}' in place of '${PREFIX}model.'`]),
   ]
   return [
-    odd.join(' and ') || 'is named otherwise than PEFT names it',
+    odd.join(' and ') || 'has another name than PEFT gives it',
     `rename the weights, this one to ${PREFIX}${module}.lora_${part}.weight, or save the adapter with save_pretrained of PEFT`,
   ]
 }

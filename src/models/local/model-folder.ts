@@ -70,7 +70,7 @@ async function adapterTokenizer(
   if (has('tokenizer_config.json'))
     throw new RlError(`${folder} holds a tokenizer_config.json and no tokenizer.json`, {
       code: 'model.folder',
-      hint: "put the tokenizer.json beside it that it belongs to, or remove it: then the base's tokenizer is taken",
+      hint: "add its tokenizer.json, or remove it: then the base's tokenizer is used",
     })
   const chatTemplate = await readOptional(join(folder, CHAT_TEMPLATE), (text) => text)
   if (chatTemplate === undefined) return tokenizer
@@ -86,7 +86,7 @@ export function holdsAdapter(folder: string): boolean {
   if (whole === undefined) return true
   throw new RlError(`${folder} holds both an adapter and the weights of a whole model (${whole})`, {
     code: 'model.folder',
-    hint: 'put one of them into a folder of its own: it is not told which is meant',
+    hint: 'move one of them to another folder: it is unclear which is meant',
   })
 }
 
@@ -179,10 +179,10 @@ function refuseOtherRevision(folder: string, base: string, revision: string): vo
   const wanted = printable(revision)
   if (fetched === null || wanted === fetched.revision || wanted === fetched.commit) return
   throw new RlError(
-    `${folder}: adapter_config.json: revision: ${wanted} of ${base} is asked for, ${fetched.revision} (${fetched.commit}) is here`,
+    `${folder}: adapter_config.json: revision: it needs ${wanted} of ${base}, but ${fetched.revision} (${fetched.commit}) is here`,
     {
       code: 'model.folder',
-      hint: `npm run -s rl -- model get ${base} --revision REVISION fetches another; where the one here will do, set revision to null`,
+      hint: `npm run -s rl -- model get ${base} --revision REVISION fetches another; if the one here is good enough, set revision to null`,
     },
   )
 }
@@ -211,13 +211,10 @@ async function readJson(path: string): Promise<Record<string, unknown>> {
 export function missing(path: string): RlError {
   const pickle = path.endsWith('.safetensors') && pickleBeside(path)
   if (pickle)
-    return new RlError(
-      `${path} does not exist, and ${pickle} is not read: opening it could run what stands in it`,
-      {
-        code: 'model.folder',
-        hint: 'open it with transformers or PEFT and save it again: save_pretrained writes safetensors',
-      },
-    )
+    return new RlError(`${path} does not exist, and ${pickle} is not read: opening it could run code in it`, {
+      code: 'model.folder',
+      hint: 'open it with transformers or PEFT and save it again: save_pretrained writes safetensors',
+    })
   return new RlError(`${path} does not exist`, {
     code: 'model.folder',
     hint: 'a Hugging Face folder has config.json, model.safetensors, tokenizer.json and tokenizer_config.json; a GGUF file has all in one',

@@ -333,12 +333,12 @@ function check(config: ModelConfig, request: SampleRequest): void {
   }
   if (prompt.length === 0) refuse('the prompt has no tokens', 'give at least one')
   if (prompt.length + roomFor > config.contextTokens) {
-    const behind = roomFor > 0 ? ` and ${roomFor} are to come behind it` : ''
+    const behind = roomFor > 0 ? ` and ${roomFor} must fit behind it` : ''
     throw new RlError(
       `the prompt has ${prompt.length} tokens${behind}; the model's context length is ${config.contextTokens}`,
       {
         code: 'model.context',
-        hint: 'shorten it; where the cache bounds the context, raise policy.cacheMegabytes or --cache-megabytes',
+        hint: 'shorten it; if the cache limits the context, raise policy.cacheMegabytes or --cache-megabytes',
       },
     )
   }

@@ -113,7 +113,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
     if (text == null)
       throw refusedChat('this model has no chat template', undefined, 'prompt this model with text')
     if (tools && !templateReads('tools'))
-      throw refusedChat('the chat template tells no tools', undefined, 'choose a model that calls tools')
+      throw refusedChat('the chat template has no tools', undefined, 'choose a model that calls tools')
     const texts = messages.map(templateMessage)
     try {
       const template = templates.get(text) ?? chatTemplate(text)
@@ -231,8 +231,7 @@ function readFiles(files: TokenizerFiles, source: string) {
 function refusedChat(why: string, cause?: unknown, hint?: string): RlError {
   return new RlError(why, {
     code: 'model.tokenizer',
-    hint:
-      hint ?? "the model's template takes no such chat: other roles, their order or what they hold may help",
+    hint: hint ?? "the model's template refuses this chat: change the roles, their order or their content",
     cause,
   })
 }

@@ -22,7 +22,7 @@ export function createDataUrls(read: ((image: ImageRef) => Promise<Uint8Array>) 
       return known.url
     }
     if (!read)
-      throw new RlError('a prompt holds images, and nothing reads them', { code: 'model.unsupported' })
+      throw new RlError('a prompt has images, but readImage is not set', { code: 'model.unsupported' })
     const url = read(image).then(
       (file) => `data:${image.mediaType};base64,${Buffer.from(file).toString('base64')}`,
     )

@@ -6,7 +6,7 @@ import type { Fault } from './faults.ts'
 import type { Refusals } from './refusals.ts'
 import type { Wire } from './wire.ts'
 
-/** A call that gave no answer, and the body that it sent. */
+/** A call without an answer, and the body that it sent. */
 export type Failed = {
   readonly fault: Fault
   readonly error: unknown
@@ -54,7 +54,7 @@ export function endpointErrors({
         ? `check the key in ${apiKeyEnv}`
         : kind === 'not-found'
           ? 'check the model name and baseUrl'
-          : (advice(error, sent) ?? 'the endpoint does not take such a request')
+          : (advice(error, sent) ?? 'the endpoint does not accept such a request')
     return fail(kind === 'not-found' ? 'model.not-found' : 'model.endpoint', `${kind}: ${message}`, hint)
   }
 
@@ -76,6 +76,6 @@ export function endpointErrors({
       ),
     unreachable: ({ kind, message }) => fail('model.unreachable', `${kind}: ${message}`),
     aborted: () => fail('model.aborted', 'the call was cancelled'),
-    unsupported: () => fail('model.unsupported', 'an endpoint gives no log-probs of given tokens'),
+    unsupported: () => fail('model.unsupported', 'an endpoint returns no log-probs of given tokens'),
   }
 }

@@ -169,7 +169,7 @@ export function refusalIn(answer: unknown): RefusalWithin | null {
 export function refusalInEvent(event: unknown): RefusalWithin | null {
   const { choices, error } = (event ?? {}) as { readonly choices?: unknown; readonly error?: unknown }
   const isTold = error ? wordsIn({ error }) : choices === undefined ? wordsIn(event) : null
-  return isTold && refusalOf(isTold, 'the stream tells an error')
+  return isTold && refusalOf(isTold, 'the stream reports an error')
 }
 
 /** A refusal inside an answer. */

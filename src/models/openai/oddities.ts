@@ -49,7 +49,7 @@ export function watchOddities(model: string, report: (message: string) => void):
       if (generation.finish === 'refused') return
       if (!whole)
         tell(
-          `it counted ${usage.promptTokens} prompt tokens where far more were expected: does it cut prompts without a word, as Ollama does beyond num_ctx? windowTokens shortens them by their oldest steps`,
+          `it counted ${usage.promptTokens} prompt tokens, but far more were expected: does it cut prompts silently, as Ollama does beyond num_ctx? windowTokens shortens them by their oldest steps`,
         )
       compare(request, generation.text)
     },

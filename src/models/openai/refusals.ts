@@ -58,7 +58,9 @@ export function rememberRefusals({
         return true
       }
       if (!said.has(field) && TELLING.has(field))
-        report(`the endpoint refuses ${field}: it samples by its own default, which log-probs may not tell`)
+        report(
+          `the endpoint refuses ${field}: it samples with its own default, and log-probs may not show that`,
+        )
       said.add(field)
       without.add(field)
       return true

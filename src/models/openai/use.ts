@@ -3,23 +3,23 @@ import type { Generation } from '../port.ts'
 import type { ModelOptions } from '../provider.ts'
 import type { FaultKind } from './faults.ts'
 
-/** What an endpoint was used for since it was opened. */
+/** Counters of an endpoint since it was opened. */
 export type EndpointUse = {
   readonly requests: number
-  /** Calls that were made again after a passing fault. */
+  /** Number of calls that were repeated after a passing fault. */
   readonly retries: number
   readonly promptTokens: number
   readonly cachedTokens: number
   readonly completionTokens: number
-  /** Images that were sent, each time that they were. */
+  /** Number of images sent, counted each time. */
   readonly images: number
-  /** Answers without token ids or log-probs, or of another model: nothing can be learned from them. */
+  /** Number of answers without token ids or log-probs, or from another model. Nothing can be learned from them. */
   readonly untrainable: number
-  /** Prompts that were known not to fit. */
+  /** Number of prompts that were not sent because they cannot fit. */
   readonly unsent: number
-  /** Null where no price is known. */
+  /** In the currency of the prices. Null if no price is known. */
   readonly cost: number | null
-  /** Every fault, also those that a retry made good. */
+  /** Number of faults by kind, also of those that a retry mended. */
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>
 }
 

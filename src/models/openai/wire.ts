@@ -201,7 +201,7 @@ export function fromWire(
   if (!choice.message && choice.text === undefined)
     throw new BadAnswer('bad-answer', 'the choice has neither a message nor a text')
   if (BROKEN_OFF.has(choice.finish_reason ?? ''))
-    throw new BadAnswer('bad-answer', `the server broke the answer off: ${choice.finish_reason}`)
+    throw new BadAnswer('bad-answer', `the server cut the answer off: ${choice.finish_reason}`)
   const tokens = choice.token_ids ? Int32Array.from(choice.token_ids) : null
   if (choices && !choices.some((one) => same(one, tokens ?? [])))
     throw new BadAnswer('bad-answer', 'the server did not keep to the choices')

@@ -25,7 +25,7 @@ test('white space is what Python takes for it', () => {
 })
 
 test('what is no text has no ends', () => {
-  assert.throws(() => render('{{ x.strip() }}', { x: null }), /strip is not for what is no text/)
+  assert.throws(() => render('{{ x.strip() }}', { x: null }), /strip is only for texts/)
   assert.throws(() => render('{{ x.strip(1) }}', { x: 'a' }), /characters alone/)
 })
 
@@ -72,7 +72,7 @@ for (const [template, why] of [
   ['{{ m.no|tojson }}', /tojson is not for what is undefined/],
   ['{{ [m.no]|tojson }}', /tojson is not for what is undefined/],
   ['{{ l[7].content }}', /what is undefined has neither parts/],
-  ['{{ m.no.strip() }}', /strip is not for what is no text/],
+  ['{{ m.no.strip() }}', /strip is only for texts/],
   ['{{ "a" + 5 }}', /a text and a integer cannot be added/],
   ['{{ none + "a" }}', /a text and a null cannot be added/],
   ['{{ range(100001) }}', /range is too big/],

@@ -223,7 +223,10 @@ test('what a file asks for and is not implemented is refused by name', async () 
     )
   const { 'tokenizer.ggml.pre': __, ...untold } = metadata
   await writeFile(path, ggufFile(untold, tensors))
-  assert.match(await saidOf(path), /there is no tokenizer\.ggml\.pre: how text of a llama model is cut/)
+  assert.match(
+    await saidOf(path),
+    /there is no tokenizer\.ggml\.pre: it is unknown how text of a llama model is cut/,
+  )
   const whole = ggufFile(metadata, tensors)
   whole.writeUInt32BE(3, 4)
   await writeFile(path, whole)

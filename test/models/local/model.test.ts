@@ -260,7 +260,7 @@ test('a chat record trains what the assistant says and its end', async () => {
   const chat = JSON.stringify({ messages: [{ role: 'user', content: 'x' }, calling] })
   assert.throws(
     () => parseRecords(chat, 'data.jsonl'),
-    /data\.jsonl:1 .*'messages\.1\.tool_calls' is not read/,
+    /data\.jsonl:1 .*'messages\.1\.tool_calls' is unknown/,
   )
 })
 

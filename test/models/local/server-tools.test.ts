@@ -270,10 +270,7 @@ test('integers that a number here does not hold are refused in a schema, not rou
     { enum: [1, { ids: [id] }] },
     { type: 'integer', minimum: id, maximum: id },
   ])
-    assert.throws(
-      () => jsonTexts(schema, 'x'),
-      /1234567890123456800 is beyond the integers that are told exactly/,
-    )
+    assert.throws(() => jsonTexts(schema, 'x'), /1234567890123456800 is beyond the exact integers/)
   assert.equal(jsonTexts({ const: Number.MAX_SAFE_INTEGER }, 'x'), ['9007199254740991'])
 })
 

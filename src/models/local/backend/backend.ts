@@ -88,7 +88,7 @@ async function prepareOther(name: Exclude<BackendName, 'webgpu'>, threads: numbe
     case 'tensorflow-gpu': {
       const detail = await prepareTensorflow('@tensorflow/tfjs-node-gpu')
       if (!usesGpu(tf.backend()))
-        throw new RlError('it finds no GPU', {
+        throw new RlError('there is no GPU', {
           code: 'backend.no-gpu',
           hint: 'CUDA 11 and cuDNN 8 are needed',
         })
@@ -123,7 +123,7 @@ async function prepareTensorflow(packageName: string): Promise<string> {
     module = await import(packageName)
   } catch (error) {
     if (!/tfjs_binding\.node\) can not be found/.test(explain(error))) throw error
-    throw new RlError(`${packageName} is there without its native binding`, {
+    throw new RlError(`${packageName} is installed without its native binding`, {
       code: 'backend.missing',
       hint: 'docs/platforms.md says how to build it',
       cause: error,

@@ -69,7 +69,7 @@ export function createDecoder(model: LocalModel, { cacheTokens }: DecoderOptions
   const own = (sequence: Sequence): CachedSequence => {
     const found = sequence as CachedSequence
     if (!sequences.has(found))
-      throw new RlError('the sequence is closed or of another decoder', {
+      throw new RlError('the sequence is closed or belongs to another decoder', {
         code: 'model.sequence',
         hint: 'open a new one (a change of the weights closes all)',
       })
@@ -124,7 +124,7 @@ export function createDecoder(model: LocalModel, { cacheTokens }: DecoderOptions
         )
     }
     if (new Set(entries.map((entry) => entry.sequence)).size < entries.length)
-      throw new RlError('a sequence stands twice in a step', { code: 'model.sequence' })
+      throw new RlError('a sequence occurs twice in a step', { code: 'model.sequence' })
     const missing = shortfall(entries)
     if (missing > 0) throw full(missing)
     used += pagesNeeded(entries)

@@ -102,7 +102,7 @@ function configOf({ metadata, tensors }: GgufFile, path: string): ModelConfig {
   const expected = { vocab_size: config.vocabSize, 'rope.dimension_count': config.headDim }
   for (const [key, value] of checked)
     if (value !== ({ ...expected, 'attention.value_length': config.headDim } as Record<string, number>)[key])
-      throw new RlError(`${path}: ${key} is ${value}, which does not go with its other sizes`, {
+      throw new RlError(`${path}: ${key} is ${value}, which does not match its other sizes`, {
         code: 'model.config',
         hint: 'such a shape is not implemented',
       })

@@ -71,7 +71,7 @@ export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf
   const refuse = (message: string) => damaged(source, message)
   /** Moves over `count` bytes. Returns their position. */
   const take = (count: number) => {
-    if (!(count >= 0 && at + count <= fileBytes)) throw refuse(`something at byte ${at} reaches past the end`)
+    if (!(count >= 0 && at + count <= fileBytes)) throw refuse(`a value at byte ${at} reaches past the end`)
     if (at + count > bytes.length)
       throw new TooShort(`${source}: its header is longer than ${bytes.length} bytes`, { code: 'model.gguf' })
     at += count
@@ -125,7 +125,7 @@ export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf
   if (version >= 2 ** 24)
     throw new RlError(`${source}: it is written big-endian, which is not implemented`, {
       code: 'model.gguf',
-      hint: 'gguf_convert_endian.py of llama.cpp makes a little-endian file of it; most models have one to fetch',
+      hint: 'convert it with gguf_convert_endian.py of llama.cpp, or fetch a little-endian file of the model',
     })
   if (version !== 2 && version !== 3) throw refuse(`version ${version} of GGUF is not implemented`)
   const tensorCount = u64()

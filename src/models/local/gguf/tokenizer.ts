@@ -32,7 +32,7 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
   const refuse = (message: string) =>
     new RlError(`${path}: ${message}`, {
       code: 'model.tokenizer',
-      hint: 'use the folder that the file was made of: its tokenizer.json says more',
+      hint: 'use the folder from which the file was made: its tokenizer.json has more',
     })
   const model = get('model')
   if (model !== 'gpt2')
@@ -42,10 +42,10 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
   const byClass = Object.hasOwn(CUT_BY_CLASS, architecture) ? CUT_BY_CLASS[architecture] : undefined
   const untold = Object.hasOwn(CUT_UNTOLD, architecture) ? CUT_UNTOLD[architecture] : undefined
   if (pre === UNTOLD && untold === undefined)
-    throw refuse(`there is no tokenizer.ggml.pre: how text of a ${architecture} model is cut is not told`)
+    throw refuse(`there is no tokenizer.ggml.pre: it is unknown how text of a ${architecture} model is cut`)
   const cut = pre === UNTOLD || pre === 'default' ? (untold ?? pre) : pre
   const split = Object.hasOwn(SPLITS, cut) ? SPLITS[cut] : undefined
-  if (!split) throw refuse(`tokenizer.ggml.pre is ${pre}: how it cuts text is not known`)
+  if (!split) throw refuse(`tokenizer.ggml.pre is ${pre}: it is unknown how that cuts text`)
   if (byClass !== undefined && split.pattern !== SPLITS[byClass].pattern)
     throw refuse(`tokenizer.ggml.pre is ${pre}: text of a ${architecture} model is cut as ${byClass} does`)
   const tokens = texts(get('tokens'))
@@ -53,7 +53,7 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
   const types = get('token_type')
   if (!tokens || !merges) throw refuse('tokenizer.ggml.tokens and merges are not lists of texts')
   if (!Array.isArray(types) || types.length !== tokens.length)
-    throw refuse('tokenizer.ggml.token_type tells no type for each token: special ones would be text')
+    throw refuse('tokenizer.ggml.token_type has no type for each token: special tokens would be text')
   const typeOf = (id: number) => Number(types[id])
   const named = (name: string) => {
     const id = get(`${name}_token_id`)

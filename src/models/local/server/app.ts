@@ -86,7 +86,7 @@ export function createApp(served: ServedModels, { token, maxBodyBytes, maxReques
   ): Promise<Response> {
     const { name, model } = one
     if (inWork >= maxRequests)
-      throw apiError(429, `${maxRequests} requests are in work already`, { code: 'too_many_requests' })
+      throw apiError(429, `${maxRequests} requests are already in progress`, { code: 'too_many_requests' })
     const answers = createAnswers(kind, name, plan, model.tokenizer)
     inWork++
     const end = served.begin(one)

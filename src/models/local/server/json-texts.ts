@@ -87,7 +87,7 @@ export function jsonTexts(schema: unknown, param: string): string[] {
   /** Returns the JSON of a value. A number that was rounded while the schema was read would be another value, so it is refused. */
   function written(value: unknown, path: string): string {
     return JSON.stringify(value, (_, each: unknown) =>
-      isRounded(each) ? refuse(path, `${each} is beyond the integers that are told exactly`) : each,
+      isRounded(each) ? refuse(path, `${each} is beyond the exact integers`) : each,
     )
   }
 
@@ -133,7 +133,7 @@ export function jsonTexts(schema: unknown, param: string): string[] {
     const bound = (key: string, step: number) => {
       const value = one[key] ?? null
       if (value !== null && typeof value !== 'number') return refuse(path, `'${key}' is no number`)
-      if (isRounded(value)) return refuse(path, `${value} is beyond the integers that are told exactly`)
+      if (isRounded(value)) return refuse(path, `${value} is beyond the exact integers`)
       return value === null ? null : Math[step > 0 ? 'ceil' : 'floor'](value)
     }
     const above = bound('exclusiveMinimum', -1)

@@ -33,7 +33,7 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
   const messages = body.messages.map(promptMessage)
   const calling = messages.findIndex(({ toolCalls }) => toolCalls)
   if (calling >= 0 && !model.tokenizer.templateReads('tool_calls'))
-    throw apiError(400, "calls of tools are not supported: this model's chat template tells none", {
+    throw apiError(400, "calls of tools are not supported: this model's chat template has none", {
       param: `messages.${calling}.tool_calls`,
       code: 'unsupported_parameter',
     })
@@ -56,14 +56,14 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
     throw apiError(
       400,
       taken
-        ? `'${param}' is what the request itself tells`
+        ? `'${param}' is set by the request itself`
         : `'${param}': this model's chat template does not read it`,
       { param, code: 'unsupported_parameter' },
     )
   }
   const offered = body.tool_choice === 'none' ? [] : (body.tools ?? [])
   if (offered.length > 0 && !model.tokenizer.templateReads('tools'))
-    throw apiError(400, "'tools' is not supported: this model's chat template tells none", {
+    throw apiError(400, "'tools' is not supported: this model's chat template has none", {
       param: 'tools',
       code: 'unsupported_parameter',
     })
@@ -210,7 +210,7 @@ function plan(
     })
   // Given texts may be calls, but JSON of a schema is none.
   if (tools !== null && (texts !== null || body.guided_json))
-    throw apiError(400, "'tools' beside a schema of the answer: none of them could be called", {
+    throw apiError(400, "'tools' beside a schema of the answer: no tool could be called", {
       param: 'tools',
       code: 'unsupported_parameter',
     })

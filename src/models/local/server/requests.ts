@@ -44,11 +44,9 @@ const message = z
       context.addIssue({ code: 'custom', path: [path], message })
     if (content === undefined && !(role === 'assistant' && tool_calls?.length))
       refuse('content', 'it is missing')
-    if (name != null && role !== 'tool') refuse('name', 'names of speakers are not told to the model')
-    if (tool_calls?.length && role !== 'assistant')
-      refuse('tool_calls', 'calls are made by the assistant alone')
-    if (tool_call_id != null && role !== 'tool')
-      refuse('tool_call_id', 'results of calls are told by tools alone')
+    if (name != null && role !== 'tool') refuse('name', 'names of speakers are not passed to the model')
+    if (tool_calls?.length && role !== 'assistant') refuse('tool_calls', 'only the assistant makes calls')
+    if (tool_call_id != null && role !== 'tool') refuse('tool_call_id', 'only tools return results of calls')
   })
 
 const tool = z.strictObject({
