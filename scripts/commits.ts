@@ -15,11 +15,8 @@ export type Commit = {
 const MAX_SUBJECT = 72
 /** Commits that are looked at if there is no tag. */
 const NEWEST = 50
-/** They are older than this check, and history stays as it is. */
-const EARLIER: ReadonlySet<string> = new Set([
-  '47bbe2038bc354e13359642317959cde1b939a36',
-  'daba9e487d44b20247d4490620c67a3c26bce368',
-])
+/** Older messages were written before this check, and history stays as it is. */
+const SINCE = '2026-11-26T06:00:00Z'
 
 /** What is wrong with the message of a commit. Merges need no body. */
 export function problemsOf({ parents, subject, body }: Commit): readonly string[] {
@@ -56,8 +53,9 @@ function main(): void {
     return
   }
   const tag = git('describe', '--tags', '--abbrev=0')?.trim()
-  const log = git('log', FORMAT, ...(tag ? [`${tag}..HEAD`] : ['-n', String(NEWEST)])) ?? ''
-  const commits = commitsOf(log).filter(({ hash }) => !EARLIER.has(hash))
+  const log =
+    git('log', FORMAT, `--since=${SINCE}`, ...(tag ? [`${tag}..HEAD`] : ['-n', String(NEWEST)])) ?? ''
+  const commits = commitsOf(log)
   const wrong = commits.flatMap((commit) =>
     problemsOf(commit).map((problem) => `${commit.hash.slice(0, 9)} ${commit.subject}: ${problem}`),
   )
