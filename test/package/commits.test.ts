@@ -40,7 +40,12 @@ if (spawnSync('git', ['--version']).status === 0) {
     const folder = temporaryFolder()
     const git = (...words: readonly string[]) => {
       const known = ['-c', 'user.name=a', '-c', 'user.email=a@localhost', '-c', 'commit.gpgsign=false']
-      const { status, stderr } = spawnSync('git', [...known, ...words], { cwd: folder, encoding: 'utf8' })
+      const env = { ...process.env, GIT_COMMITTER_DATE: '2027-01-01T00:00:00Z' }
+      const { status, stderr } = spawnSync('git', [...known, ...words], {
+        cwd: folder,
+        encoding: 'utf8',
+        env,
+      })
       assert.is(status, 0, stderr)
     }
     const check = () => {
