@@ -160,8 +160,13 @@ try {
   await finish(lanes)
   // On a busy machine this says more than the clock.
   report({
-    ...{ suite: 'gateway', name: 'processor_ms', value: processor, unit: 'ms', goal: null },
-    ...{ n: IN_FLIGHT * CALLS_EACH, note: "of the gateway's process, a call" },
+    suite: 'gateway',
+    name: 'processor_ms',
+    value: processor,
+    unit: 'ms',
+    goal: null,
+    n: IN_FLIGHT * CALLS_EACH,
+    note: "of the gateway's process, a call",
   })
   const alone = [...before, ...after]
   const of = `${IN_FLIGHT} in flight, ${Math.round(IN_FLIGHT / 2)} calls a second`
@@ -171,7 +176,12 @@ try {
   ] as const) {
     const [with_, without] = [percentile(through, share), percentile(alone, share)]
     report({
-      ...{ suite: 'gateway', name, value: with_ - without, unit: 'ms', goal, n: through.length },
+      suite: 'gateway',
+      name,
+      value: with_ - without,
+      unit: 'ms',
+      goal,
+      n: through.length,
       note: `${of}; ${with_.toFixed(2)} ms over the model's own time through the gateway, ${without.toFixed(2)} ms directly`,
     })
   }
@@ -185,7 +195,12 @@ try {
   const peak = memory(gateway.child.pid!, 'VmHWM')
   await finish(many)
   report({
-    ...{ suite: 'gateway', name: 'rss_5000_mb', value: peak, unit: 'MB', goal: '< 1024', n: 1 },
+    suite: 'gateway',
+    name: 'rss_5000_mb',
+    value: peak,
+    unit: 'MB',
+    goal: '< 1024',
+    n: 1,
     note: `most that the gateway's process ever had; ${MANY} calls in flight at once, all answered`,
   })
 
@@ -202,14 +217,12 @@ try {
   log.close()
   const expected = 200 * 2 + IN_FLIGHT * CALLS_EACH + MANY * 2
   report({
-    ...{
-      suite: 'gateway',
-      name: 'calls_lost',
-      value: expected - steps,
-      unit: 'calls',
-      goal: '0',
-      n: expected,
-    },
+    suite: 'gateway',
+    name: 'calls_lost',
+    value: expected - steps,
+    unit: 'calls',
+    goal: '0',
+    n: expected,
     note: `${trajectories} trajectories with ${steps} steps in the log`,
   })
 } finally {

@@ -253,7 +253,10 @@ async function compareEngines(
         const without = peer === 'generate' || (backend === 'wasm' && op !== 'train')
         const goal = without ? null : GOALS[backend]
         ratios.push({
-          ...{ name: `${prefixOf(backend)}${op}_vs_${suffix}`, of: name.replace(op, size), goal, n: rounds },
+          name: `${prefixOf(backend)}${op}_vs_${suffix}`,
+          of: name.replace(op, size),
+          goal,
+          n: rounds,
           value: ours.cpu / theirs.cpu,
           note: `by wall time ${(ours.wall / theirs.wall).toFixed(2)}`,
         })

@@ -122,9 +122,17 @@ async function begin(
 function requestOf({ task, episode, index }: Start, { run }: Config): ActRequest {
   const { observation, admissible } = episode.turn
   return {
-    ...{ rollout: 'dry-run', task: task.id, kind: task.kind, goal: task.goal },
-    ...{ observations: [observation], actions: [], frames: [], admissible },
-    ...{ packedTokens: 0, policyVersion: 0, evaluation: false },
+    rollout: 'dry-run',
+    task: task.id,
+    kind: task.kind,
+    goal: task.goal,
+    observations: [observation],
+    actions: [],
+    frames: [],
+    admissible,
+    packedTokens: 0,
+    policyVersion: 0,
+    evaluation: false,
     seed: seedOf(run.seed, 'dry-run-act', index),
   }
 }
@@ -196,8 +204,11 @@ async function readingModel(
   const model: ReadingModel = {
     tokenizer,
     describe: () => ({
-      ...{ name: policy.model, provider: 'local', contextTokens },
-      ...{ parameters: null, backend: null },
+      name: policy.model,
+      provider: 'local',
+      contextTokens,
+      parameters: null,
+      backend: null,
     }),
     encode: (text) => tokenizer.encode(text),
     decode: (tokens) => tokenizer.decode(tokens),

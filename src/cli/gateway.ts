@@ -65,7 +65,7 @@ minutes for the head of its run. docs/gateway.md tells more.`,
     }
     const join = async () => {
       const nats = values.nats ?? process.env.NATS_URL ?? null
-      await awaitHead({ ...{ run: common.run, nats, user: 'environment-worker' }, say: common.say })
+      await awaitHead({ run: common.run, nats, user: 'environment-worker', say: common.say })
       return joinRun({ ...common, target, keyEnv: values['key-env'], nats })
     }
     const gateway = values.record

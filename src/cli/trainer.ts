@@ -43,7 +43,7 @@ docs/external-trainers.md shows the same in Python, and integrations/torch with 
     process.umask(0o077)
     const nats = values.nats ?? null
     const user = `${role}-worker` as const
-    await awaitHead({ ...{ run, nats, user }, say: (line) => void process.stderr.write(`${line}\n`) })
+    await awaitHead({ run, nats, user, say: (line) => void process.stderr.write(`${line}\n`) })
     const bus = await connectBus({ ...addressOf(run, nats, user), name: 'trainer' })
     const log = connectLog({ bus, run, actor: `${role}/trainer` })
     try {

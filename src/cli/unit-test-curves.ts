@@ -126,7 +126,9 @@ function meansOf(points: readonly Point[]) {
       const { value, low, high } = meanT(own.map((point) => point.value))
       const drawn = split !== 'train' && own.length > 1
       return {
-        ...{ split, iteration, value },
+        split,
+        iteration,
+        value,
         low: drawn ? Math.max(0, low) : value,
         high: drawn ? Math.min(1, high) : value,
       }

@@ -26,9 +26,14 @@ const OF_CALLS: ReadonlySet<string> = new Set([
 
 /** Fields that have a key, in the sections that have it. */
 const OF_KEYS: Readonly<Record<string, string>> = {
-  ...{ model: 'model', temperature: 'temperature', top_p: 'topP', seed: 'sendSeed' },
-  ...{ max_tokens: 'maxTokens', max_completion_tokens: 'maxTokens' },
-  ...{ reasoning_effort: 'reasoningEffort', chat_template_kwargs: 'template' },
+  model: 'model',
+  temperature: 'temperature',
+  top_p: 'topP',
+  seed: 'sendSeed',
+  max_tokens: 'maxTokens',
+  max_completion_tokens: 'maxTokens',
+  reasoning_effort: 'reasoningEffort',
+  chat_template_kwargs: 'template',
 }
 
 function checkExtraBody(config: Config, refuse: Refuse): void {

@@ -99,7 +99,9 @@ export function checkedEnvironment(
   function checked(episode: Episode, task: Task, number: number, left: number): Episode {
     const { turn, steps } = episode
     const one: Episode = {
-      ...{ task: episode.task ?? task, turn, steps },
+      task: episode.task ?? task,
+      turn,
+      steps,
       step(action) {
         const about = [aboutTask(task), `step ${number + 1}`]
         const call = callOf(theirs, `step('${brief(action)}')`, about)

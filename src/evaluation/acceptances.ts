@@ -151,7 +151,10 @@ async function playVersions(
         ),
       )
       const trajectories = await playAlone(requests, {
-        ...{ config, environment, actor, signal },
+        config,
+        environment,
+        actor,
+        signal,
         onEnd: onEnd && ((ended) => onEnd(before + ended, wanted.length * rollouts)),
       })
       before += requests.length

@@ -32,7 +32,10 @@ export async function evaluate(options: EvaluateOptions): Promise<EvaluationFigu
   try {
     const wanted = await wantedRollouts(environment, split, config)
     const trajectories = await playAlone(wanted, {
-      ...{ config, environment, actor, signal },
+      config,
+      environment,
+      actor,
+      signal,
       onEnd: onEnd && ((ended) => onEnd(ended, wanted.length)),
     })
     return evaluationFigures(

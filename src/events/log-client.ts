@@ -180,7 +180,8 @@ export function connectLog(options: LogClientOptions): LogClient {
         if (Array.isArray(reply))
           group.resolve(
             reply.map(([position, duplicate, other]) => ({
-              ...{ position, duplicate: duplicate === 1 },
+              position,
+              duplicate: duplicate === 1,
               ...(other === 1 ? { other: true } : {}),
             })),
           )

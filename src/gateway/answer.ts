@@ -105,7 +105,8 @@ function asChatPiece(choice: Choice): unknown {
   const { text, ...rest } = choice as { readonly text: string; readonly logprobs?: unknown }
   const told = tokenLogprobs.safeParse(rest.logprobs).data?.token_logprobs
   return {
-    ...{ ...rest, delta: { content: text } },
+    ...rest,
+    delta: { content: text },
     ...(told ? { logprobs: { content: told.map((logprob) => ({ logprob })) } } : {}),
   }
 }
@@ -240,7 +241,9 @@ export function answerStream(model?: string): AnswerStream {
       if (!said) throw new BadAnswer('empty-choices', 'the stream has no choices')
       if (!done && finish === null) throw new BadAnswer('bad-answer', 'the stream ended before its end')
       const tool_calls = calls.calls().map(({ id, name, arguments: text }) => ({
-        ...{ ...(id === undefined ? {} : { id }), type: 'function', function: { name, arguments: text } },
+        ...(id === undefined ? {} : { id }),
+        type: 'function',
+        function: { name, arguments: text },
       }))
       const whole = {
         choices: [

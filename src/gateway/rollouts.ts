@@ -181,7 +181,12 @@ function endEvents(
       : { cause: 'agent' as const, error: 'the agent told an outcome and never called the model' }
   const { rollout, iteration, purpose, slot, task } = request
   const failed: EventData<'RolloutFailed'> = {
-    ...{ rollout, iteration, purpose, slot, task, cause },
+    rollout,
+    iteration,
+    purpose,
+    slot,
+    task,
+    cause,
     error: error.slice(0, 2000),
     attempts: 1,
   }

@@ -200,7 +200,11 @@ export async function startGatewayServer({
   }
 
   const { url, close } = await listen(app, {
-    ...{ host, port, backlog: 4096, maxHeaders: 100, unread: 'read' },
+    host,
+    port,
+    backlog: 4096,
+    maxHeaders: 100,
+    unread: 'read',
     server: { keepAliveTimeout: 65_000, noDelay: true },
   })
 

@@ -80,7 +80,9 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
         hint: 'give --upstream and --model',
       })
     const targets = openTargets({
-      ...{ role: 'policy', first: target, publishing: publish.as !== 'none' },
+      role: 'policy',
+      first: target,
+      publishing: publish.as !== 'none',
       modelOf: weightRoutes(publish).calledBy(model),
     })
     const view = await subscribe({ bus, run, types: targetEvents('policy') }, targets.see)

@@ -87,7 +87,12 @@ function shelf<K extends RuleKind>(
   also: readonly (keyof RuleKinds[K] & string)[] = [],
 ): Shelf<K> {
   const registry = openRegistry<RuleKinds[K]>({
-    ...{ kind, list, does, also, ours, noun: 'rule' },
+    kind,
+    list,
+    does,
+    also,
+    ours,
+    noun: 'rule',
     key: 'learning.module',
     types: 'rlanything/learning',
     guard: (rule, file) => checkedRule(rule, [does, ...also], file, `${list}: '${rule.name}'`),

@@ -104,7 +104,8 @@ export async function describeHubModel(name: string, options: HubOptions): Promi
       hint: 'other formats are not supported',
     })
   return {
-    ...{ name, revision },
+    name,
+    revision,
     commit: sha,
     licence: printable([cardData?.license ?? []].flat().join(', ')) || null,
     files,

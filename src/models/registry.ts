@@ -99,8 +99,10 @@ const generations = z.array(
 /** Wraps a user's provider: answers are checked, calls are counted, and no answer is waited for longer than the caller's limit. */
 function guarded({ name, version, open }: ModelProvider, file: string): ModelProvider {
   const callOf = (part: string): UserCall => ({
-    ...{ file, part: `${LIST}: '${name}': ${part}` },
-    ...{ code: 'module.invalid', hint: 'the types are in rlanything/models' },
+    file,
+    part: `${LIST}: '${name}': ${part}`,
+    code: 'module.invalid',
+    hint: 'the types are in rlanything/models',
   })
   const isModel: Check = (model) =>
     typeof (model as Partial<PromptedModel> | undefined)?.generate === 'function'

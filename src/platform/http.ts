@@ -67,7 +67,9 @@ export function openHttp(): HttpClient {
       request: toSecure ? httpsRequest : httpRequest,
       options: {
         ...partsOf(proxy.url),
-        ...{ method, headers: told, path: `${url.origin}${url.pathname}${url.search}` },
+        method,
+        headers: told,
+        path: `${url.origin}${url.pathname}${url.search}`,
         agent: toSecure ? secure : plain,
       },
     }
@@ -122,7 +124,11 @@ function tunnelAgent(proxy: HttpProxy): HttpsAgent {
     } = options as { host?: string; port?: number; servername?: string }
     const to = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
     const made = (url.protocol === 'https:' ? httpsRequest : httpRequest)({
-      ...{ ...partsOf(url), method: 'CONNECT', path: to, agent: false, timeout: TUNNEL_MS },
+      ...partsOf(url),
+      method: 'CONNECT',
+      path: to,
+      agent: false,
+      timeout: TUNNEL_MS,
       headers: { host: to, ...(authorization === null ? {} : { 'proxy-authorization': authorization }) },
     })
     const fail = (error: Error) => done?.(error, null as never)
@@ -187,7 +193,9 @@ export async function httpFetch(input: string | URL | Request, init: RequestInit
   if (body) headers.set('content-length', String(body.byteLength))
   for (let redirects = 0; ; redirects++) {
     const answer = await shared.send(url, {
-      ...{ method, headers: Object.fromEntries(headers), body },
+      method,
+      headers: Object.fromEntries(headers),
+      body,
       signal: init.signal ?? undefined,
     })
     const next: URL | null = init.redirect === 'manual' ? null : redirectOf(url, answer)

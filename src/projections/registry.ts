@@ -78,8 +78,11 @@ function checkedList(file: string, list: unknown): readonly Projection[] {
 /** Wraps a projection: an error of its fold names the projection and the event. A fold must not return a promise: its rows are written before that settles. */
 function guarded(projection: Projection, file: string): Projection {
   const call = (part: string, about: readonly string[] = []): UserCall => ({
-    ...{ file, part: `projections: '${projection.name}': ${part}`, about },
-    ...{ code: 'projection.invalid', hint: 'the types are in rlanything/projections' },
+    file,
+    part: `projections: '${projection.name}': ${part}`,
+    about,
+    code: 'projection.invalid',
+    hint: 'the types are in rlanything/projections',
   })
   const bound: Check = (value) =>
     typeof value === 'function' ? null : ': expected a function that folds an event'

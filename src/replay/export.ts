@@ -108,7 +108,8 @@ function openRows(log: LogReader): { readonly see: (task: Known) => void; readon
     row(event, credit) {
       const { rollout, steps, slot, task } = event.data
       return trajectoryRow({
-        ...{ event, ...credit },
+        event,
+        ...credit,
         task: tasks.get(`${slot} ${task}`) ?? null,
         judged: Array.from({ length: steps }, (_, step) => fact('StepScored', `${rollout}/${step}`)),
         tested: fact('ProgramTested', rollout),

@@ -86,7 +86,9 @@ export async function exportersWith(module: string | undefined): Promise<readonl
 /** Guards a user's exporter. Errors name it, and it must say what it has written. */
 function guarded(exporter: Exporter, file: string): Exporter {
   const call: UserCall = {
-    ...{ file, part: `exporters: '${exporter.name}': write()`, code: 'exporter.invalid' },
+    file,
+    part: `exporters: '${exporter.name}': write()`,
+    code: 'exporter.invalid',
     hint: 'it resolves to a line that tells what was written',
   }
   const isLine: Check = (value) =>

@@ -73,7 +73,8 @@ export function* spansOf(log: LogReader): IterableIterator<Span> {
         yield span(
           { ...shared, parent, name: `rollout ${rollout}` },
           {
-            ...{ 'rl.rollout': rollout, 'rl.task': event.data.task },
+            'rl.rollout': rollout,
+            'rl.task': event.data.task,
             ...(event.type === 'TrajectoryCompleted' ? playedAttributes(event.data) : {}),
           },
           failed ? event.data.error : undefined,

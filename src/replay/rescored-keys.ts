@@ -22,16 +22,19 @@ const ASKED = 'it says how a model is asked, and its answers are in the log alre
 const UPDATES = 'updates of the reward model are not computed again'
 
 const ENDPOINT = {
-  ...{
-    provider: ASKED,
-    model: ASKED,
-    baseUrl: ASKED,
-    windowTokens: ASKED,
-    extraBody: ASKED,
-    template: ASKED,
-  },
-  ...{ reasoningEffort: ASKED, sendSeed: ASKED, apiKeyEnv: ASKED, concurrency: ASKED, maxCalls: ASKED },
-  ...{ promptPrice: ASKED, completionPrice: ASKED },
+  provider: ASKED,
+  model: ASKED,
+  baseUrl: ASKED,
+  windowTokens: ASKED,
+  extraBody: ASKED,
+  template: ASKED,
+  reasoningEffort: ASKED,
+  sendSeed: ASKED,
+  apiKeyEnv: ASKED,
+  concurrency: ASKED,
+  maxCalls: ASKED,
+  promptPrice: ASKED,
+  completionPrice: ASKED,
 }
 
 /** Holds every key of the sections. A new key does not compile until its effect on a rescore is decided. */

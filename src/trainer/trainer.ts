@@ -147,7 +147,8 @@ export async function startTrainer({
   }
   const view = await subscribe(
     {
-      ...{ bus: log.bus, run: log.run },
+      bus: log.bus,
+      run: log.run,
       types: ['BatchReady', 'RunCompleted', 'RunFailed', 'RunResumed'],
       onCaughtUp() {
         caughtUp = true

@@ -28,8 +28,12 @@ const FIRST = [
 ]
 const LAST = ['bury', 'dale', 'ford', 'gate', 'ham', 'mere', 'ness', 'stead', 'wick', 'worth']
 const RANGES: Readonly<Record<Figure, readonly [number, number]>> = {
-  ...{ inhabitants: [300, 9_000], bridges: [2, 60], schools: [1, 30] },
-  ...{ markets: [1, 20], lamps: [40, 900], mills: [1, 25] },
+  inhabitants: [300, 9_000],
+  bridges: [2, 60],
+  schools: [1, 30],
+  markets: [1, 20],
+  lamps: [40, 900],
+  mills: [1, 25],
 }
 
 export type Almanac = {

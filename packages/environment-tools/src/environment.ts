@@ -105,7 +105,10 @@ function episodeOf(
             ? calls.map((call, index) => resultOf(book, call, index)).join(BETWEEN_RESULTS)
             : 'Nothing was called and nothing answered. Call a tool, or end with the answer in \\boxed{}.'
       return episodeOf(book, task, maxSteps, steps + 1, {
-        ...{ observation, admissible: [], done: over, ended },
+        observation,
+        admissible: [],
+        done: over,
+        ended,
         ...(answer === undefined ? {} : { answered: answer }),
       })
     },

@@ -37,7 +37,11 @@ export async function measure(
   }: { readonly backend: BackendName; readonly steps: number; readonly peers: readonly Torch[] },
 ): Promise<Record<Part, Measured>> {
   const model = await openLocalModel({
-    ...{ folder, backend, cacheBytes: 512e6, contextTokens: 1024, trains: true },
+    folder,
+    backend,
+    cacheBytes: 512e6,
+    contextTokens: 1024,
+    trains: true,
     lora: { rank: RANK, alpha: 2 * RANK, targets: TARGETS, seed: 1 },
   })
   const torchWork = {
@@ -79,7 +83,9 @@ function localWork(model: LocalModelFace, { vocabSize }: ModelConfig, steps: num
     model.generate(
       Array.from({ length: BATCH }, (_, i) => ({
         prompt: { tokens: randomTokens(vocabSize, length, 1000 * round + 100 * purpose + i) },
-        ...{ maxTokens, temperature: 1, seed: seedOf(round, purpose, i) },
+        maxTokens,
+        temperature: 1,
+        seed: seedOf(round, purpose, i),
       })),
     )
   const tokens = randomTokens(vocabSize, SAMPLE, round)
@@ -96,8 +102,13 @@ function localWork(model: LocalModelFace, { vocabSize }: ModelConfig, steps: num
     lora: () =>
       timed(SAMPLE, () =>
         model.update([sample], {
-          ...{ loss: { kind: 'supervised' }, learningRate: 1e-4, clipNorm: 1, updates: 1 },
-          ...{ tokenBudget: SAMPLE, seed: [round, 1], klLimit: null },
+          loss: { kind: 'supervised' },
+          learningRate: 1e-4,
+          clipNorm: 1,
+          updates: 1,
+          tokenBudget: SAMPLE,
+          seed: [round, 1],
+          klLimit: null,
         }),
       ),
   }

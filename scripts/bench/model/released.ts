@@ -175,8 +175,10 @@ async function qwen05Gpu(): Promise<void> {
 }
 
 const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
-  ...{ qwen05, smollm2 },
-  ...{ qwen3_06: qwen306, qwen05_gpu: qwen05Gpu },
+  qwen05,
+  smollm2,
+  qwen3_06: qwen306,
+  qwen05_gpu: qwen05Gpu,
 }
 await PROGRAMS[process.argv[2]]()
 process.exit(0)

@@ -45,7 +45,9 @@ export async function openTorch(config: ModelConfig, options: TorchOptions): Pro
   const child = spawn(python, [new URL('torch_model.py', import.meta.url).pathname], {
     env: {
       ...process.env,
-      ...{ OMP_NUM_THREADS: threads, OPENBLAS_NUM_THREADS: threads, OMP_WAIT_POLICY: 'passive' },
+      OMP_NUM_THREADS: threads,
+      OPENBLAS_NUM_THREADS: threads,
+      OMP_WAIT_POLICY: 'passive',
     },
     stdio: ['pipe', 'pipe', 'inherit'],
   })

@@ -145,7 +145,9 @@ export async function openLanguageRewriter(
         failures: shown === 0 ? 'nothing is known of failures' : failures.slice(0, shown).join('\n'),
       })
       return Array.from({ length: adaptation.samples }, (_, attempt) => ({
-        ...{ prompt: { messages }, maxTokens, temperature },
+        prompt: { messages },
+        maxTokens,
+        temperature,
         seed: seedOf(seed, 'rewrite', attempt),
       }))
     }

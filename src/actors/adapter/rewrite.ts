@@ -56,8 +56,15 @@ export function rejected(
   return {
     type: 'TaskRejected',
     data: {
-      ...{ iteration, slot, parent: parent.id, direction, parentAccuracy },
-      ...{ task: null, accuracy: { successes: 0, n: 0 }, thresholds, reason },
+      iteration,
+      slot,
+      parent: parent.id,
+      direction,
+      parentAccuracy,
+      task: null,
+      accuracy: { successes: 0, n: 0 },
+      thresholds,
+      reason,
     },
   }
 }

@@ -24,7 +24,9 @@ export function openElsewhere(
   const inbox = `${callInboxOf(bus.user)}.${randomBytes(16).toString('hex')}`
   const asked = new Map<string, Asked>()
   const queued = openQueuedWork({
-    ...{ bus, queue, clock },
+    bus,
+    queue,
+    clock,
     onTrouble: (trouble) =>
       void log.append([queueStall('executing', queue.name, trouble)]).catch(() => {
         // The asker is told at its deadline.

@@ -65,8 +65,19 @@ function optionsOf(section: Omit<Section, 'provider'>) {
   const { apiKeyEnv, concurrency, promptPrice, completionPrice, windowTokens } = section.expert
   const { extraBody, template, reasoningEffort, sendSeed } = section.expert
   return {
-    ...{ model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice },
-    ...{ window, windowTokens, extraBody, template, reasoningEffort, sendSeed, elsewhere },
+    model,
+    baseUrl,
+    apiKeyEnv,
+    concurrency,
+    promptPrice,
+    completionPrice,
+    window,
+    windowTokens,
+    extraBody,
+    template,
+    reasoningEffort,
+    sendSeed,
+    elsewhere,
   }
 }
 
@@ -81,8 +92,11 @@ export async function tryOut(
   { temperature, topP }: Pick<GenerateRequest, 'temperature' | 'topP'>,
 ): Promise<void> {
   const request: GenerateRequest = {
-    ...{ prompt: { messages: [{ role: 'user', content: 'Say ok.' }] }, maxTokens: 1 },
-    ...{ temperature, topP, seed: [0, 0] },
+    prompt: { messages: [{ role: 'user', content: 'Say ok.' }] },
+    maxTokens: 1,
+    temperature,
+    topP,
+    seed: [0, 0],
   }
   await model.fits?.(request)
   await model.generate([request])

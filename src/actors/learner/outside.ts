@@ -38,8 +38,14 @@ export async function trainOutside(
   const startedMs = performance.now()
   const unchanged = (stopped: string): NewEvent[] =>
     updatedEvents(role, {
-      ...{ iteration, version, parentVersion, checkpoint: null, trainedOn: [], samples: 0 },
-      ...{ metrics: { ...health }, stopped },
+      iteration,
+      version,
+      parentVersion,
+      checkpoint: null,
+      trainedOn: [],
+      samples: 0,
+      metrics: { ...health },
+      stopped,
       timing: { durationMs: Math.round(performance.now() - startedMs) },
     })
   if (own.length === 0) return unchanged(none)
@@ -51,25 +57,37 @@ export async function trainOutside(
   // The weights of an endpoint are not here: the trainer has them.
   const samples = providerOf(section, config).trains
     ? await withReference(own, training.klReference, {
-        ...{ log, role, compute: computeOf(config), temperature },
+        log,
+        role,
+        compute: computeOf(config),
+        temperature,
       })
     : own
   const file = await log.putBlob(
     encodeBatch({
-      ...{ run: log.run, version, parentVersion },
+      run: log.run,
+      version,
+      parentVersion,
       samples: samples.map((sample, i) => ({ ...sample, policyVersion: own[i].policyVersion })),
     }),
   )
   const deadlineSeconds = config.run.deadlines.trainingSeconds
   const ready: EventData<'BatchReady'> = {
     ...(role === 'policy' ? {} : { role }),
-    ...{ iteration, version, parentVersion, parent: await parentOf(log, role, parentVersion) },
-    ...{ format: BATCH_FORMAT, file, samples: samples.length },
+    iteration,
+    version,
+    parentVersion,
+    parent: await parentOf(log, role, parentVersion),
+    format: BATCH_FORMAT,
+    file,
+    samples: samples.length,
     tokens: sum(samples.map(({ tokens }) => tokens.length)),
     trainedTokens: sum(samples.map(({ mask }) => sum(mask))),
-    ...{ trainedOn: [...trainedOn], metrics: { ...health } },
+    trainedOn: [...trainedOn],
+    metrics: { ...health },
     options: { ...training, ...(temperature === 1 ? {} : { temperature }) },
-    ...{ seed: [...seed], deadlineSeconds },
+    seed: [...seed],
+    deadlineSeconds,
   }
   await log.append([{ type: 'BatchReady', data: ready }], { cause: event?.id ?? null })
   const key = `${VERSION_EVENTS[role].updated}/${version}`

@@ -47,7 +47,9 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
   const urls = publish.replicas.length > 0 ? publish.replicas : baseUrl === null ? [] : [baseUrl]
   const servers: readonly AdapterServer[] = urls.map((url) => ({ baseUrl: url, key }))
   const targets = openTargets({
-    ...{ role, first: { baseUrl: urls[0], model }, publishing: true },
+    role,
+    first: { baseUrl: urls[0], model },
+    publishing: true,
     modelOf: calledBy,
   })
   const loaded = new Map<number, EventData<'PolicyPublished'>>()
@@ -114,7 +116,11 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     if (stopping.signal.aborted) return
     const done = replicas.some(({ state }) => state === 'done')
     const data: EventData<'PolicyPublished'> = {
-      ...{ version, name, kind: publish.as === 'model' ? 'model' : 'lora', checkpoint, replicas },
+      version,
+      name,
+      kind: publish.as === 'model' ? 'model' : 'lora',
+      checkpoint,
+      replicas,
       serving: done ? version : standIn(version),
       timing: { durationMs: Math.round(performance.now() - startedMs) },
     }

@@ -51,8 +51,14 @@ export async function updateModel(
   startedMs: number,
 ): Promise<NewEvent[]> {
   const data: EventData<'PolicyUpdated'> = {
-    ...{ iteration, version, parentVersion, checkpoint: null, trainedOn: [...trainedOn] },
-    ...{ samples: own.length, metrics: { ...health }, stopped: none },
+    iteration,
+    version,
+    parentVersion,
+    checkpoint: null,
+    trainedOn: [...trainedOn],
+    samples: own.length,
+    metrics: { ...health },
+    stopped: none,
   }
   if (own.length === 0) return updatedEvents(role, data)
   const section = role === 'policy' ? config.policy : config.rewardModel
@@ -60,7 +66,10 @@ export async function updateModel(
   const training = trainingAt(section.training, { iteration, iterations, samples: own.length })
   const temperature = logprobTemperature(section)
   const samples = await withReference(own, training.klReference, {
-    ...{ log, role, compute: computeOf(config), temperature },
+    log,
+    role,
+    compute: computeOf(config),
+    temperature,
   })
   const preparedMs = performance.now()
   const { told, counted, checkpoint, updatedMs } = await resident.change(

@@ -14,7 +14,9 @@ export function policyBatchOf(config: Config, log: LogClient): BatchOf {
     const versionOf = (id: string) => versions.get(id.slice(0, id.lastIndexOf('#'))) ?? parentVersion
     return {
       samples: samples.map((sample) => ({ ...sample, policyVersion: versionOf(sample.id) })),
-      ...{ trainedOn: rollouts, health, none: 'no step has an advantage' },
+      trainedOn: rollouts,
+      health,
+      none: 'no step has an advantage',
     }
   }
 }

@@ -95,7 +95,9 @@ export function policyBatch(
     }
   }
   return {
-    ...{ samples, rollouts: [...rollouts], advantages: trained.byRollout },
+    samples,
+    rollouts: [...rollouts],
+    advantages: trained.byRollout,
     health: {
       ...health,
       ...(masksTruncated ? { rolloutsTruncated: truncated } : {}),

@@ -91,7 +91,10 @@ export async function coldStartPolicy(
     },
     teach: (model) =>
       teach(model, packedLesson(codecOf(model.encode, viewOf(opened)), contextTokens), options, {
-        ...{ opened, tasks, report, tell },
+        opened,
+        tasks,
+        report,
+        tell,
       }),
   })
   return startOf(folder, cached, figures)
@@ -121,7 +124,10 @@ export async function coldStartAdapter(
     compute,
     open: () =>
       openLocalModel({
-        ...{ ...compute, folder: base, cacheBytes, trains: true },
+        ...compute,
+        folder: base,
+        cacheBytes,
+        trains: true,
         lora: { ...lora, seed: seed[0] },
       }),
     teach: async (model) =>

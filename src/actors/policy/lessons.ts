@@ -75,9 +75,17 @@ function promptedLesson(model: LocalModelFace, form: Form, acting: Acting, polic
     const { id, goal, observations, actions, admissible } = demonstration
     const { request } = acting(
       {
-        ...{ rollout: id, task: id, kind: '', goal, policyVersion: 0, packedTokens: 0 },
-        ...{ observations: observations.slice(0, step + 1), actions: actions.slice(0, step) },
-        ...{ admissible: admissible[step], seed: [0, 0], evaluation: false },
+        rollout: id,
+        task: id,
+        kind: '',
+        goal,
+        policyVersion: 0,
+        packedTokens: 0,
+        observations: observations.slice(0, step + 1),
+        actions: actions.slice(0, step),
+        admissible: admissible[step],
+        seed: [0, 0],
+        evaluation: false,
       },
       { temperature: 1, topP: 1, maxTokens: policy.maxTokens },
     )

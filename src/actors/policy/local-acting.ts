@@ -36,8 +36,10 @@ export async function openLocalActor(
 ): Promise<LocalActor> {
   const { policy } = config
   const model = await openLocalModel({
-    ...{ folder, ...computeOf(config) },
-    ...{ cacheBytes: policy.expert.cacheMegabytes * 1e6, trains },
+    folder,
+    ...computeOf(config),
+    cacheBytes: policy.expert.cacheMegabytes * 1e6,
+    trains,
   })
   try {
     return { model, acting: actingOf(model, policy, opened, onShortened) }

@@ -110,7 +110,10 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
           const lesson = releasedLesson(opened, policy)
           return coldStartAdapter(
             {
-              ...{ ...settings, expertNoise, maxSteps, base: preset },
+              ...settings,
+              expertNoise,
+              maxSteps,
+              base: preset,
               // Nothing is taught without a lesson, and the identity of the start says so.
               updates: lesson ? updates : 0,
               lora: { rank: rank!, alpha: alpha ?? 2 * rank!, targets },

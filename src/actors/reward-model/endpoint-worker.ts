@@ -48,7 +48,10 @@ export async function openEndpointJudge(
   const { topP } = rewardModel.expert
   const prompt = readPrompt(frames ? SEEING_PROMPT : (part.prompt ?? PROMPT))
   const judging: PromptedJudging = {
-    ...{ prompt, temperature, topP, maxTokens },
+    prompt,
+    temperature,
+    topP,
+    maxTokens,
     historySteps: policy.historySteps,
     ...(frames ? { brief: setting.pictures?.seeing(section)?.brief ?? ((action) => action) } : {}),
   }
@@ -67,7 +70,9 @@ export async function openEndpointJudge(
       judged.map(async (trajectory) => {
         const { rollout, iteration, seed, observations, actions } = trajectory
         const episode = {
-          ...{ goal: task.goal, observations, actions },
+          goal: task.goal,
+          observations,
+          actions,
           ...(frames ? { frames: await framesOf(log, rollout) } : {}),
         }
         const judgements = await Promise.all(
@@ -161,7 +166,9 @@ export async function openEndpointJudge(
   return {
     note: `${rewardModel.model} behind an endpoint`,
     learner: servedJudgeLearner(served.first, { temperature, topP }, batchOf),
-    ...{ judge, concurrency: JOBS_AT_A_TIME, batchOf },
+    judge,
+    concurrency: JOBS_AT_A_TIME,
+    batchOf,
     counters: () => ({ ...served.counters(), ...counted.counts() }),
     close: () => served.close(),
   }

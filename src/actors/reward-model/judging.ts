@@ -102,7 +102,11 @@ function judgementsOf(
   const words = causeWords(vocabulary)
   const verdict = (word: string) => (verdictBehind(vocabulary, word) === 1 ? good : bad)
   return {
-    ...{ vocabulary, words, causes, good, bad },
+    vocabulary,
+    words,
+    causes,
+    good,
+    bad,
     choices: words.map((word, i) => [causes[i], verdict(word)] as const),
   }
 }

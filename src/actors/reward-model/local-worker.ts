@@ -81,7 +81,10 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       cache: cachePlace('cold-start'),
       name: 'reward-model',
       identity: {
-        ...{ VERSION, policy: policy.sha256, settings, ...identityOf(opened) },
+        VERSION,
+        policy: policy.sha256,
+        settings,
+        ...identityOf(opened),
         ...(isReleased ? { judging: 'chat' } : {}),
         ...(await baseOf(policy.folder)),
       },
@@ -107,7 +110,9 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     })
     const { tokenBudget } = rewardModel.training.expert
     const { loss, quality, warning } = await coldStartRewardModel(model, judgeOf(model), episodes, {
-      ...{ ...settings, tokenBudget, report },
+      ...settings,
+      tokenBudget,
+      report,
       contextTokens: Math.min(tokenBudget, model.describe().contextTokens),
     })
     if (warning) process.stdout.write(`${warning}\n`)
@@ -202,7 +207,9 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
 
   return {
     note: rewardModel.mode === 'off' ? 'off' : `${rewardModel.provider}, from the policy's weights`,
-    ...{ judge, concurrency: JOBS_AT_A_TIME, batchOf },
+    judge,
+    concurrency: JOBS_AT_A_TIME,
+    batchOf,
     ...residentLearner('reward-model', resident, coldStart, batchOf, config, log),
   }
 }

@@ -33,8 +33,10 @@ export function toldSample(
   { trainReasoning }: { readonly trainReasoning: boolean },
 ): TrainingSample | null {
   const told = {
-    ...{ prompt: promptI32 && readInt32(promptI32), tokens: readInt32(tokensI32) },
-    ...{ logprobs: readFloat32(logprobsF32), reasoningTokens },
+    prompt: promptI32 && readInt32(promptI32),
+    tokens: readInt32(tokensI32),
+    logprobs: readFloat32(logprobsF32),
+    reasoningTokens,
   }
   const packed = trainedAnswer(told, { trainReasoning })
   if (!packed?.mask.includes(1)) return null

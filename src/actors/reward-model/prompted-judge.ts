@@ -68,7 +68,10 @@ export function readJudgement(generation: Generation): Judged {
     critique: critique.slice(-CRITIQUE_LENGTH),
     score,
     invalid: score === 0 ? whyUnreadable(text, finish) : null,
-    ...{ tokens, logprobs, promptTokens, reasoning },
+    tokens,
+    logprobs,
+    promptTokens,
+    reasoning,
   }
 }
 

@@ -111,11 +111,27 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const telling = openTelling({ role, name, log, secrets, stopping, fail })
   const performer = openPerformer({ bus, log, actor: name, worker, waits, clock })
   const jobs = openDecidedJobs({
-    ...{ bus, run, role, name, worker, performer, attempts, log, telling, stopping, fail, clock },
+    bus,
+    run,
+    role,
+    name,
+    worker,
+    performer,
+    attempts,
+    log,
+    telling,
+    stopping,
+    fail,
+    clock,
     giveUp: options.giveUp ?? (() => null),
   })
   const { status, newlyOverdue } = openStatus({
-    ...{ role, name, heartbeatMs, worker, waits, platform },
+    role,
+    name,
+    heartbeatMs,
+    worker,
+    waits,
+    platform,
     hasDecider: decider !== undefined,
     host: () => host,
     waitsOf: options.waits,
@@ -163,7 +179,11 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     const { shared, queues = [], answers = [], concurrency = 1 } = worker
     const ackWaitMs = 2 * heartbeatMs
     const deliveries = openDeliveries({
-      ...{ log, performer, attempts, stopping, clock },
+      log,
+      performer,
+      attempts,
+      stopping,
+      clock,
       decides: decider !== undefined,
       giveUp: options.giveUp ?? (() => null),
       onFault: bus.fault,
@@ -208,8 +228,14 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     const started: NewEvent<'ActorStarted'> = {
       type: 'ActorStarted',
       data: {
-        ...{ role, worker: name, host: hostname, pid: self.pid, process: processText(self) },
-        ...{ node: process.version, decider: decider !== undefined, note: telling.clean(note) },
+        role,
+        worker: name,
+        host: hostname,
+        pid: self.pid,
+        process: processText(self),
+        node: process.version,
+        decider: decider !== undefined,
+        note: telling.clean(note),
       },
     }
     await Promise.race([takeRole(log, started, { heartbeatMs, stopping, clock }), done])

@@ -45,7 +45,10 @@ export function openDecidedJobs(options: DecidedJobsOptions): DecidedJobs {
   const { bus, run, role, name, worker, performer, attempts, giveUp, log, telling, stopping, fail, clock } =
     options
   const own = openOwnJobs({
-    ...{ performer, attempts, stopping, clock },
+    performer,
+    attempts,
+    stopping,
+    clock,
     concurrency: worker.concurrency ?? 1,
     onFailure: telling.failure,
     /**
@@ -64,7 +67,9 @@ export function openDecidedJobs(options: DecidedJobsOptions): DecidedJobs {
   })
   const queue = jobQueue(run, role)
   const shared = openQueuedWork({
-    ...{ bus, queue, clock },
+    bus,
+    queue,
+    clock,
     onTrouble: (trouble) => void telling.tell(queueStall(name, queue.name, trouble)),
   })
   return {

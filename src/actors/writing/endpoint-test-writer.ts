@@ -65,7 +65,8 @@ export async function openEndpointTestWriter(
     })
     const unknown = tests.length - samples.length
     return {
-      ...{ samples, trainedOn: samples.map(({ id }) => id) },
+      samples,
+      trainedOn: samples.map(({ id }) => id),
       health: { ...health, ...(unknown > 0 ? { untrainable: unknown } : {}) },
       none: unknown > 0 ? 'the endpoint tells no token ids and log-probs' : 'no unit test has an advantage',
     }
@@ -75,7 +76,8 @@ export async function openEndpointTestWriter(
     note: `${rewardModel.model} behind an endpoint, writing unit tests`,
     learner: servedJudgeLearner(served.first, { temperature, topP }, batchOf),
     judge: unitTestJudge(config, opened, log, { write, promptSha256: prompt.sha256 }),
-    ...{ concurrency: JOBS_AT_A_TIME, batchOf },
+    concurrency: JOBS_AT_A_TIME,
+    batchOf,
     counters: () => ({ ...served.counters(), ...invalid.counts() }),
     close: () => served.close(),
   }

@@ -63,7 +63,9 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
     const start = await coldStartTests(
       await checkpointOf(log, 'policy', 0),
       {
-        ...{ updates, batch, learningRate },
+        updates,
+        batch,
+        learningRate,
         noise: flippedLabels,
         tokenBudget: rewardModel.training.expert.tokenBudget,
         contextTokens: config.policy.contextTokens,
@@ -106,7 +108,8 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
   return {
     note: `${rewardModel.provider}, writing unit tests, from the policy's weights`,
     judge: unitTestJudge(config, opened, log, { write }),
-    ...{ concurrency: JOBS_AT_A_TIME, batchOf },
+    concurrency: JOBS_AT_A_TIME,
+    batchOf,
     ...residentLearner('reward-model', resident, coldStart, batchOf, config, log),
   }
 }

@@ -62,7 +62,8 @@ export function openScriptedTestWriter(config: Config, opened: OpenSetting, log:
       async (job) => ({ metrics: { ...(await readTests(log, job, config)).health }, stopped: A_SCRIPT }),
     ),
     judge: unitTestJudge(config, opened, log, { write }),
-    ...{ concurrency: 16, batchOf: null },
+    concurrency: 16,
+    batchOf: null,
   }
 }
 

@@ -69,8 +69,13 @@ function testFigures(tasks: readonly TestedTask[]): Record<string, number> {
   const novel = tasks.map(novelTests)
   const { unitTest: novelUnitTest, detect: novelDetect } = codingMetrics(novel)
   const known = {
-    ...{ code, unitTest, detect, bestOfN: bestOfNAccuracy(tasks) },
-    ...{ novelUnitTest, novelDetect, novelBestOfN: bestOfNAccuracy(novel) },
+    code,
+    unitTest,
+    detect,
+    bestOfN: bestOfNAccuracy(tasks),
+    novelUnitTest,
+    novelDetect,
+    novelBestOfN: bestOfNAccuracy(novel),
   }
   return {
     ...(Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null)) as Record<

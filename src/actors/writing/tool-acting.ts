@@ -94,7 +94,8 @@ function turns({ actions, observations }: ActRequest, shown: number): ChatMessag
       const results = result.split(BETWEEN_RESULTS)
       return [
         {
-          ...{ role: 'assistant', content: withoutCalls(action) },
+          role: 'assistant',
+          content: withoutCalls(action),
           toolCalls: calls.map(({ at: _, ...call }, index) => ({ id: ids[index], ...call })),
         },
         ...ids.map((toolCallId, index): ChatMessage => {

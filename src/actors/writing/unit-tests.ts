@@ -103,7 +103,13 @@ export function unitTestJudge(
       return {
         type: 'UnitTestWritten',
         data: {
-          ...{ iteration, purpose, slot, task: task.id, index, rewardModelVersion, text },
+          iteration,
+          purpose,
+          slot,
+          task: task.id,
+          index,
+          rewardModelVersion,
+          text,
           test: 'test' in test ? test.test : null,
           novel: novel[index],
           invalid: 'test' in test ? null : test.reason,
@@ -120,7 +126,11 @@ export function unitTestJudge(
       ({ rollout }, program): NewEvent => ({
         type: 'StepScored',
         data: {
-          ...{ rollout, iteration, step: 0, task: task.id, rewardModelVersion },
+          rollout,
+          iteration,
+          step: 0,
+          task: task.id,
+          rewardModelVersion,
           judgements: parsed.map((test, index) => judgementOf(test, runs[program][index])),
           probability: null,
           progress: null,

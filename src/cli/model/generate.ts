@@ -57,7 +57,9 @@ tokens.`,
       const generations = await model.sample(
         prompts.map(({ prompt, chat }) => ({
           prompt: chat ? { messages: [{ role: 'user' as const, content: prompt }] } : { text: prompt },
-          ...{ maxTokens, temperature: 0, ...defaults },
+          maxTokens,
+          temperature: 0,
+          ...defaults,
           seed: [0, 0] as const,
         })),
       )

@@ -72,7 +72,8 @@ Each line of the data is {"prompt", "completion"}, {"messages": [{"role", "conte
     const records = parseRecords(await readData(file), file)
     const source = sourceOf(values, records, seed)
     const model = await openLocalModel({
-      ...{ ...source, backend: await backendFlag(values.backend) },
+      ...source,
+      backend: await backendFlag(values.backend),
       trains: true,
     })
     try {

@@ -16,7 +16,12 @@ export const chatCompletions: Api = {
     const body = checked(chatSchema, json)
     const { model = null, messages, tools } = body
     return {
-      ...{ path: '/chat/completions', body, model, messages, tools, wording: null },
+      path: '/chat/completions',
+      body,
+      model,
+      messages,
+      tools,
+      wording: null,
       stream: body.stream ?? false,
     }
   },
@@ -45,7 +50,11 @@ export const completions: Api = {
       throw apiError(400, 'prompt is empty', { param: 'prompt', code: 'invalid_value' })
     const text = typeof first === 'string' ? first : `[${[prompt].flat(2).length} tokens]`
     return {
-      ...{ path: '/completions', body, model, wording: null, tools: null },
+      path: '/completions',
+      body,
+      model,
+      wording: null,
+      tools: null,
       messages: [{ role: 'user', content: text }],
       stream: body.stream ?? false,
     }

@@ -111,16 +111,21 @@ export const messages: Api = {
     return {
       path: '/chat/completions',
       body: given({
-        ...{ messages: chat, tools: functions, max_tokens: body.max_tokens, stop: body.stop_sequences },
-        ...{
-          temperature: body.temperature,
-          top_p: body.top_p,
-          top_k: body.top_k === 0 ? ALL_TOKENS : body.top_k,
-        },
+        messages: chat,
+        tools: functions,
+        max_tokens: body.max_tokens,
+        stop: body.stop_sequences,
+        temperature: body.temperature,
+        top_p: body.top_p,
+        top_k: body.top_k === 0 ? ALL_TOKENS : body.top_k,
         tool_choice: choice && CHOICES[choice.type](choice.name),
         parallel_tool_calls: choice?.disable_parallel_tool_use ? false : undefined,
       }),
-      ...{ model: body.model, stream: body.stream ?? false, messages: chat, tools: functions, wording },
+      model: body.model,
+      stream: body.stream ?? false,
+      messages: chat,
+      tools: functions,
+      wording,
     }
   },
   refusal: (status, message) => ({ type: 'error', error: { type: KINDS[status] ?? 'api_error', message } }),
@@ -165,7 +170,8 @@ function chatMessages(role: 'user' | 'assistant', content: string | readonly Blo
   return [
     ...results,
     {
-      ...{ role, content: said.length === 0 ? null : partsOf(said) },
+      role,
+      content: said.length === 0 ? null : partsOf(said),
       ...(calls.length > 0 ? { tool_calls: calls } : {}),
       ...(thoughts.length > 0 ? { reasoning_content: thoughts.join('') } : {}),
     },
@@ -205,7 +211,9 @@ function contentOf({ content, refusal, toolCalls, generation: { reasoning } }: A
     ...(reasoning ? [{ type: 'thinking' as const, thinking: reasoning.text, signature: '' }] : []),
     ...[content, refusal ?? ''].flatMap((text) => (text === '' ? [] : [{ type: 'text' as const, text }])),
     ...toolCalls.map(({ id, function: { name, arguments: text } }) => ({
-      ...{ type: 'tool_use' as const, id: id ?? `toolu_${randomUUID()}`, name },
+      type: 'tool_use' as const,
+      id: id ?? `toolu_${randomUUID()}`,
+      name,
       input: valuesOf(text),
     })),
   ]
@@ -236,15 +244,18 @@ const wording: Wording = {
   whole(answer, model) {
     const { promptTokens, completionTokens, cachedTokens } = answer.generation.usage
     return {
-      ...{ id: `msg_${randomUUID().replaceAll('-', '')}`, type: 'message', role: 'assistant', model },
-      ...{
-        content: contentOf(answer),
-        stop_reason: stopReason(answer),
-        stop_sequence: answer.stopText,
-      },
+      id: `msg_${randomUUID().replaceAll('-', '')}`,
+      type: 'message',
+      role: 'assistant',
+      model,
+      content: contentOf(answer),
+      stop_reason: stopReason(answer),
+      stop_sequence: answer.stopText,
       usage: {
-        ...{ input_tokens: promptTokens - cachedTokens, output_tokens: completionTokens },
-        ...{ cache_read_input_tokens: cachedTokens, cache_creation_input_tokens: 0 },
+        input_tokens: promptTokens - cachedTokens,
+        output_tokens: completionTokens,
+        cache_read_input_tokens: cachedTokens,
+        cache_creation_input_tokens: 0,
       },
     }
   },
@@ -260,7 +271,9 @@ const wording: Wording = {
     const { output_tokens } = message.usage
     const opened = {
       ...message,
-      ...{ content: [], stop_reason: null, stop_sequence: null },
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
       usage: { ...message.usage, output_tokens: 0 },
     }
     tell('message_start', { message: opened })

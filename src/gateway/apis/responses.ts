@@ -104,8 +104,12 @@ export const responses: Api = {
     return {
       path: '/chat/completions',
       body: given({
-        ...{ messages, tools: functions, temperature: body.temperature, top_p: body.top_p },
-        ...{ max_tokens: body.max_output_tokens, reasoning_effort: body.reasoning?.effort },
+        messages,
+        tools: functions,
+        temperature: body.temperature,
+        top_p: body.top_p,
+        max_tokens: body.max_output_tokens,
+        reasoning_effort: body.reasoning?.effort,
         tool_choice:
           typeof choice === 'object' && choice
             ? { type: 'function', function: { name: choice.name } }
@@ -113,7 +117,10 @@ export const responses: Api = {
         parallel_tool_calls: tools?.length ? body.parallel_tool_calls : undefined,
         response_format: formatOf(text?.format),
       }),
-      ...{ model: body.model ?? null, stream: body.stream ?? false, messages, tools: functions },
+      model: body.model ?? null,
+      stream: body.stream ?? false,
+      messages,
+      tools: functions,
       wording: wordingOf(body),
     }
   },
@@ -180,7 +187,9 @@ function outputOf({ content: text, refusal, toolCalls, generation: { reasoning }
     ...(reasoning
       ? [
           {
-            ...{ id: id('rs'), type: 'reasoning', summary: [] },
+            id: id('rs'),
+            type: 'reasoning',
+            summary: [],
             content: [{ type: 'reasoning_text', text: reasoning.text }],
           },
         ]
@@ -189,13 +198,20 @@ function outputOf({ content: text, refusal, toolCalls, generation: { reasoning }
       ? []
       : [
           {
-            ...{ id: id('msg'), type: 'message', status: 'completed', role: 'assistant' },
+            id: id('msg'),
+            type: 'message',
+            status: 'completed',
+            role: 'assistant',
             content: parts,
           },
         ]),
     ...toolCalls.map(({ id: call, function: { name, arguments: values } }) => ({
-      ...{ id: id('fc'), type: 'function_call', status: 'completed', call_id: call ?? id('call') },
-      ...{ name, arguments: values },
+      id: id('fc'),
+      type: 'function_call',
+      status: 'completed',
+      call_id: call ?? id('call'),
+      name,
+      arguments: values,
     })),
   ]
 }
@@ -211,22 +227,36 @@ function wordingOf(body: Body): Wording {
     const { promptTokens, completionTokens, cachedTokens } = answer.generation.usage
     const reason = status === 'completed' ? CUT[answer.finish] : undefined
     return {
-      ...{ id: id('resp'), object: 'response', created_at: Math.floor(Date.now() / 1000), model },
-      ...{ status: reason ? 'incomplete' : status, error: null, output },
+      id: id('resp'),
+      object: 'response',
+      created_at: Math.floor(Date.now() / 1000),
+      model,
+      status: reason ? 'incomplete' : status,
+      error: null,
+      output,
       incomplete_details: reason ? { reason } : null,
-      ...{ instructions: body.instructions ?? null, max_output_tokens: body.max_output_tokens ?? null },
-      ...{ tools: body.tools ?? [], tool_choice: body.tool_choice ?? 'auto' },
-      ...{ parallel_tool_calls: body.parallel_tool_calls ?? true, temperature: body.temperature ?? null },
-      ...{ top_p: body.top_p ?? null, text: body.text ?? { format: { type: 'text' } } },
-      ...{ reasoning: body.reasoning ?? { effort: null, summary: null }, metadata: body.metadata ?? {} },
-      ...{ previous_response_id: null, store: false, truncation: 'disabled', user: body.user ?? null },
+      instructions: body.instructions ?? null,
+      max_output_tokens: body.max_output_tokens ?? null,
+      tools: body.tools ?? [],
+      tool_choice: body.tool_choice ?? 'auto',
+      parallel_tool_calls: body.parallel_tool_calls ?? true,
+      temperature: body.temperature ?? null,
+      top_p: body.top_p ?? null,
+      text: body.text ?? { format: { type: 'text' } },
+      reasoning: body.reasoning ?? { effort: null, summary: null },
+      metadata: body.metadata ?? {},
+      previous_response_id: null,
+      store: false,
+      truncation: 'disabled',
+      user: body.user ?? null,
       usage:
         status === 'completed'
           ? {
-              ...{ input_tokens: promptTokens, output_tokens: completionTokens },
-              ...{ total_tokens: promptTokens + completionTokens },
-              ...{ input_tokens_details: { cached_tokens: cachedTokens } },
-              ...{ output_tokens_details: { reasoning_tokens: answer.generation.reasoning?.tokens ?? 0 } },
+              input_tokens: promptTokens,
+              output_tokens: completionTokens,
+              total_tokens: promptTokens + completionTokens,
+              input_tokens_details: { cached_tokens: cachedTokens },
+              output_tokens_details: { reasoning_tokens: answer.generation.reasoning?.tokens ?? 0 },
             }
           : null,
     }

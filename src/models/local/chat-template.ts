@@ -37,12 +37,25 @@ function strftimeNow(format: unknown): string {
   const now = new Date()
   const hour = now.getHours() % 12 || 12
   const parts: Readonly<Record<string, string | number>> = {
-    ...{ a: DAYS[now.getDay()].slice(0, 3), A: DAYS[now.getDay()], w: now.getDay() },
-    ...{ b: MONTHS[now.getMonth()].slice(0, 3), B: MONTHS[now.getMonth()] },
-    ...{ d: two(now.getDate()), '-d': now.getDate(), m: two(now.getMonth() + 1), '-m': now.getMonth() + 1 },
-    ...{ y: two(now.getFullYear() % 100), Y: now.getFullYear() },
-    ...{ H: two(now.getHours()), '-H': now.getHours(), I: two(hour), '-I': hour },
-    ...{ M: two(now.getMinutes()), S: two(now.getSeconds()), p: now.getHours() < 12 ? 'AM' : 'PM', '%': '%' },
+    a: DAYS[now.getDay()].slice(0, 3),
+    A: DAYS[now.getDay()],
+    w: now.getDay(),
+    b: MONTHS[now.getMonth()].slice(0, 3),
+    B: MONTHS[now.getMonth()],
+    d: two(now.getDate()),
+    '-d': now.getDate(),
+    m: two(now.getMonth() + 1),
+    '-m': now.getMonth() + 1,
+    y: two(now.getFullYear() % 100),
+    Y: now.getFullYear(),
+    H: two(now.getHours()),
+    '-H': now.getHours(),
+    I: two(hour),
+    '-I': hour,
+    M: two(now.getMinutes()),
+    S: two(now.getSeconds()),
+    p: now.getHours() < 12 ? 'AM' : 'PM',
+    '%': '%',
   }
   return String(format).replaceAll(/%(-?[A-Za-z]|%)/g, (all, part: string) => {
     if (!Object.hasOwn(parts, part)) throw new Error(`strftime_now's ${all} is not implemented`)

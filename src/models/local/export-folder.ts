@@ -46,7 +46,10 @@ export async function exportAdapter(from: string, to: string, dtype: WeightDtype
       hint: 'export it without --adapter',
     })
   return await writeModelFolder(to, {
-    ...{ config: folder.config, tokenizer: folder.tokenizer, weights: [], dtype },
+    config: folder.config,
+    tokenizer: folder.tokenizer,
+    weights: [],
+    dtype,
     adapter: { adapter, base: folder.base },
   })
 }

@@ -38,7 +38,12 @@ export async function describeFolder(path: string): Promise<FolderInfo> {
   const trainable = sizes ? sizes.reduce((sum, [a, b]) => sum + a * b, 0) : parameters
   const need = memoryNeed(config, { trainable, cacheBytes: 0, tokens: 0 })
   return {
-    ...{ folder, base, config, dtype, parameters, trainable },
+    folder,
+    base,
+    config,
+    dtype,
+    parameters,
+    trainable,
     tokenizerSize: createTokenizer(model.tokenizer, folder).size,
     weightsBytes: need.weights,
     trainingBytes: need.weights + need.training,

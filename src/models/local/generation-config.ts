@@ -3,11 +3,26 @@ import { RlError } from '../../errors.ts'
 
 /** Keys that change a greedy continuation, with the values that have no effect. */
 const CHANGING: Readonly<Record<string, readonly unknown[]>> = {
-  ...{ num_beams: [1], penalty_alpha: [0], dola_layers: [], guidance_scale: [1], token_healing: [] },
-  ...{ no_repeat_ngram_size: [0], encoder_no_repeat_ngram_size: [0], encoder_repetition_penalty: [1] },
-  ...{ min_length: [0], min_new_tokens: [0], bad_words_ids: [], sequence_bias: [] },
-  ...{ forced_bos_token_id: [], forced_eos_token_id: [], suppress_tokens: [], begin_suppress_tokens: [] },
-  ...{ exponential_decay_length_penalty: [], watermarking_config: [], stop_strings: [], max_time: [] },
+  num_beams: [1],
+  penalty_alpha: [0],
+  dola_layers: [],
+  guidance_scale: [1],
+  token_healing: [],
+  no_repeat_ngram_size: [0],
+  encoder_no_repeat_ngram_size: [0],
+  encoder_repetition_penalty: [1],
+  min_length: [0],
+  min_new_tokens: [0],
+  bad_words_ids: [],
+  sequence_bias: [],
+  forced_bos_token_id: [],
+  forced_eos_token_id: [],
+  suppress_tokens: [],
+  begin_suppress_tokens: [],
+  exponential_decay_length_penalty: [],
+  watermarking_config: [],
+  stop_strings: [],
+  max_time: [],
 }
 
 /**

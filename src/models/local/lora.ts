@@ -158,7 +158,9 @@ export async function readAdapterConfig(folder: string): Promise<AdapterConfig> 
   const { r: rank, lora_alpha, use_rslora, base_model_name_or_path, revision } = parsed.data
   const alpha = use_rslora ? lora_alpha * Math.sqrt(rank) : lora_alpha
   return {
-    ...{ rank, alpha, base: base_model_name_or_path ?? null },
+    rank,
+    alpha,
+    base: base_model_name_or_path ?? null,
     revision: revision && revision !== 'main' ? revision : null,
     targets: parsed.data,
   }

@@ -125,7 +125,10 @@ export function memoryNeed(
       : tokens * activationBytesPerToken(config, { ...pass, recompute }) + headBytes(config.vocabSize)
   const packed = packs ? weights : 0
   return {
-    ...{ weights, training, activations, packed },
+    weights,
+    training,
+    activations,
+    packed,
     cache: cacheBytes,
     total: weights + training + activations + packed + cacheBytes,
   }

@@ -260,9 +260,21 @@ function compactRequest(request: LocalRequest): LocalRequest {
   } = request
   const given = 'tokens' in prompt ? { tokens: compact(Int32Array.from(prompt.tokens)) } : prompt
   return {
-    ...{ prompt: given, maxTokens, temperature, topP, topK, minP, repetitionPenalty },
-    ...{ logprobs, stopTokens, stopTexts },
-    ...{ seed, choices, cacheKey, topLogprobs, roomFor },
+    prompt: given,
+    maxTokens,
+    temperature,
+    topP,
+    topK,
+    minP,
+    repetitionPenalty,
+    logprobs,
+    stopTokens,
+    stopTexts,
+    seed,
+    choices,
+    cacheKey,
+    topLogprobs,
+    roomFor,
   }
 }
 

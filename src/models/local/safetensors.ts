@@ -16,8 +16,21 @@ import { refusePointer } from './lfs-pointer.ts'
 export type WeightDtype = 'F32' | 'F16' | 'BF16'
 
 const BYTES: Readonly<Record<string, number>> = {
-  ...{ F64: 8, F32: 4, F16: 2, BF16: 2, F8_E4M3: 1, F8_E5M2: 1 },
-  ...{ I64: 8, I32: 4, I16: 2, I8: 1, U64: 8, U32: 4, U16: 2, U8: 1, BOOL: 1 },
+  F64: 8,
+  F32: 4,
+  F16: 2,
+  BF16: 2,
+  F8_E4M3: 1,
+  F8_E5M2: 1,
+  I64: 8,
+  I32: 4,
+  I16: 2,
+  I8: 1,
+  U64: 8,
+  U32: 4,
+  U16: 2,
+  U8: 1,
+  BOOL: 1,
 }
 const MAX_HEADER_BYTES = 100_000_000
 

@@ -280,9 +280,15 @@ export function createSampler(
       const endTokens = new Set([...(request.choices ? [] : config.eosTokens), ...request.stopTokens])
       return await new Promise<SampleResult>((resolve, reject) => {
         const slot: Slot = {
-          ...{ request, endTokens, resolve, reject, signal },
+          request,
+          endTokens,
+          resolve,
+          reject,
+          signal,
           stopText: stopTextSearch(request.stopTexts, decode),
-          ...{ tokens: [], logprobs: [], top: [] },
+          tokens: [],
+          logprobs: [],
+          top: [],
           random: rng(request.seed),
           node: request.choices && choiceTrie(request.choices, config.eosTokens.at(0)),
           cache: undefined,

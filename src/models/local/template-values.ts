@@ -66,7 +66,11 @@ function quoted(text: string): string {
 /** Escapes a text as markupsafe does if it is added to a safe text. */
 export function escaped(text: string): string {
   const marks: Readonly<Record<string, string>> = {
-    ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', "'": '&#39;', '"': '&#34;' },
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    "'": '&#39;',
+    '"': '&#34;',
   }
   return text.replaceAll(/[&<>'"]/g, (mark) => marks[mark])
 }

@@ -84,11 +84,17 @@ export function readByClass(
   const pieces = name === 'LlamaTokenizer'
   return {
     tokenizer: {
-      ...{ ...tokenizer, ...BUILT[name](options) },
+      ...tokenizer,
+      ...BUILT[name](options),
       model: {
-        ...{ ...model, dropout: null, unk_token: null, ignore_merges: false },
-        ...{ continuing_subword_prefix: null, end_of_word_suffix: null },
-        ...{ fuse_unk: pieces, byte_fallback: pieces },
+        ...model,
+        dropout: null,
+        unk_token: null,
+        ignore_merges: false,
+        continuing_subword_prefix: null,
+        end_of_word_suffix: null,
+        fuse_unk: pieces,
+        byte_fallback: pieces,
       },
     },
     anew: name,

@@ -9,24 +9,30 @@ const specials = z
   .union([z.array(special), byName(special).transform((named) => Object.values(named))])
   .nullish()
 const flags = {
-  ...{ lstrip: z.boolean().default(false), rstrip: z.boolean().default(false) },
-  ...{ single_word: z.boolean().default(false), special: z.boolean().default(false) },
+  lstrip: z.boolean().default(false),
+  rstrip: z.boolean().default(false),
+  single_word: z.boolean().default(false),
+  special: z.boolean().default(false),
   normalized: z.boolean().optional(),
 }
 const CORRUPTING = 'clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output'
 const configSchema = z.looseObject({
-  ...{ bos_token: special.nullish(), eos_token: special.nullish() },
-  ...{ unk_token: special.nullish(), pad_token: special.nullish() },
+  bos_token: special.nullish(),
+  eos_token: special.nullish(),
+  unk_token: special.nullish(),
+  pad_token: special.nullish(),
   chat_template: z
     .union([z.string(), z.array(z.object({ name: z.string(), template: z.string() }))])
     .nullish(),
   added_tokens_decoder: byName(z.object({ content: z.string(), ...flags })).optional(),
-  ...{ additional_special_tokens: specials, extra_special_tokens: specials },
+  additional_special_tokens: specials,
+  extra_special_tokens: specials,
   clean_up_tokenization_spaces: z.boolean().nullish(),
   [CORRUPTING]: z.boolean().nullish(),
   split_special_tokens: z.boolean().nullish(),
   tokenizer_class: z.string().nullish(),
-  ...{ add_prefix_space: z.boolean().nullish(), legacy: z.boolean().nullish() },
+  add_prefix_space: z.boolean().nullish(),
+  legacy: z.boolean().nullish(),
 })
 export type TokenizerConfig = z.infer<typeof configSchema>
 

@@ -223,8 +223,10 @@ function split(pattern: string, behavior: Behavior): Part {
     Contiguous: `(?:${pattern})+|${between}+`,
   }
   return {
-    ...{ type: 'Split', pattern: { Regex: matches[behavior] } },
-    ...{ behavior: behavior === 'Removed' ? 'Removed' : 'Isolated', invert: false },
+    type: 'Split',
+    pattern: { Regex: matches[behavior] },
+    behavior: behavior === 'Removed' ? 'Removed' : 'Isolated',
+    invert: false,
   }
 }
 

@@ -173,7 +173,8 @@ function keepByteOrderMarks(inner: object): void {
 function templateMessage(message: ChatMessage): object {
   const { role, toolCalls, toolCallId, toolName } = message
   return {
-    ...{ role, content: textOf(message) },
+    role,
+    content: textOf(message),
     ...(toolName === undefined ? {} : { name: toolName }),
     ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
     ...(toolCalls ? { tool_calls: toolCalls.map(templateCall) } : {}),

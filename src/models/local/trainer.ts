@@ -123,7 +123,9 @@ export function createTrainer(model: LocalModel): Trainer {
     const tokens = counts.reduce((a, b) => a + b, 0)
     const entropyMean = 1 / (chosen?.count ?? tokens)
     const weighted = part.map((sample, i) => ({
-      ...{ sample, weight: weights[i], entropyMean },
+      sample,
+      weight: weights[i],
+      entropyMean,
       chosen: chosen?.marks[i],
     }))
     const sum = { ...NOTHING }
@@ -153,7 +155,10 @@ export function createTrainer(model: LocalModel): Trainer {
     const scale = clipNorm !== null && norm > clipNorm ? clipNorm / norm : 1
     const rate = learningRate * 0.5 ** halvings
     optimizer.step(gradients, scale, {
-      ...{ learningRate: rate, beta1, beta2, weightDecay },
+      learningRate: rate,
+      beta1,
+      beta2,
+      weightDecay,
       epsilon: ADAM_EPSILON,
     })
   }

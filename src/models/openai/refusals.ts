@@ -81,8 +81,10 @@ export function rememberRefusals({
 
 /** Keys of a config section by field. */
 const KEYS: Readonly<Record<string, string>> = {
-  ...{ temperature: 'temperature', top_p: 'topP' },
-  ...{ reasoning_effort: 'reasoningEffort', chat_template_kwargs: 'template' },
+  temperature: 'temperature',
+  top_p: 'topP',
+  reasoning_effort: 'reasoningEffort',
+  chat_template_kwargs: 'template',
 }
 
 /** Returns whether a status may mean a wrongly worded request. Hosted reasoning models refuse log-probs with 403. */

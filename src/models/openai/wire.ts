@@ -87,7 +87,8 @@ function wireMessage(
   urlOf: (image: ImageRef) => string,
 ): object {
   const calls = toolCalls?.map(({ id, name, arguments: values }) => ({
-    ...{ id, type: 'function' },
+    id,
+    type: 'function',
     function: { name, arguments: JSON.stringify(values) },
   }))
   const told = {
@@ -220,7 +221,8 @@ export function fromWire(
     ...(choice.message?.tool_calls?.length
       ? {
           toolCalls: choice.message.tool_calls.map(({ function: { name, arguments: values } }) => ({
-            ...{ name, arguments: values ?? '{}' },
+            name,
+            arguments: values ?? '{}',
           })),
         }
       : {}),
@@ -253,7 +255,11 @@ function shown(name: string): string {
 
 /** The answer of a model that was cut off before its first word. */
 export const CUT_OFF: Generation = {
-  ...{ text: '', finish: 'length', tokens: null, logprobs: null, promptTokens: null },
+  text: '',
+  finish: 'length',
+  tokens: null,
+  logprobs: null,
+  promptTokens: null,
   usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
 }
 

@@ -21,7 +21,9 @@ export async function withExecutor(
 ): Promise<number> {
   if (provider !== 'auto' && !SANDBOXES.find(provider, null)) throw usage(`--provider is '${provider}'`)
   const chosen = await chooseExecutor({
-    ...{ provider, url, allowUnsafe },
+    provider,
+    url,
+    allowUnsafe,
     concurrency: concurrency === undefined ? undefined : wholeNumber('--concurrency', concurrency, 1),
   })
   if (!json) printLine(`${chosen.name}: ${chosen.reason}`)

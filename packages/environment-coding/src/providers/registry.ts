@@ -78,8 +78,10 @@ export const SANDBOXES = openRegistry<SandboxProvider>({
   ],
   guard({ name, version, open }, file) {
     const callOf = (part: string): UserCall => ({
-      ...{ file, part: `sandboxProviders: '${name}': ${part}` },
-      ...{ code: 'module.invalid', hint: 'the type Provider is in rlanything/environments' },
+      file,
+      part: `sandboxProviders: '${name}': ${part}`,
+      code: 'module.invalid',
+      hint: 'the type Provider is in rlanything/environments',
     })
     const isProvider: Check = (provider) => {
       for (const field of ['run', 'close'] as const)

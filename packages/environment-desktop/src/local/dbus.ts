@@ -193,8 +193,16 @@ function writer(from = 0) {
 
 /** Alignments of types other than four. */
 const ALIGNMENT: Readonly<Record<string, number>> = {
-  ...{ y: 1, g: 1, v: 1, n: 2, q: 2, x: 8, t: 8, d: 8 },
-  ...{ '(': 8, '{': 8 },
+  y: 1,
+  g: 1,
+  v: 1,
+  n: 2,
+  q: 2,
+  x: 8,
+  t: 8,
+  d: 8,
+  '(': 8,
+  '{': 8,
 }
 
 type Message = { readonly type: number; readonly replySerial: number; readonly values: readonly DbusValue[] }

@@ -73,7 +73,11 @@ export function createInput(send: Send): Input {
       'Input.dispatchKeyEvent',
       {
         type: down ? (writes ? 'keyDown' : 'rawKeyDown') : 'keyUp',
-        ...{ key, code, location, modifiers: modifiers(), windowsVirtualKeyCode: keyCode },
+        key,
+        code,
+        location,
+        modifiers: modifiers(),
+        windowsVirtualKeyCode: keyCode,
         ...(location === 3 ? { isKeypad: true } : {}),
         ...(writes ? { text, unmodifiedText: text } : {}),
       },

@@ -310,7 +310,9 @@ export async function openPage(
 
 /** Workers alone: frames are of the page's own session. */
 const AUTO_ATTACH: Json = {
-  ...{ autoAttach: true, waitForDebuggerOnStart: true, flatten: true },
+  autoAttach: true,
+  waitForDebuggerOnStart: true,
+  flatten: true,
   filter: [{ type: 'worker' }, { exclude: true }],
 }
 

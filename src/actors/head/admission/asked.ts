@@ -328,7 +328,11 @@ function askForRewrite({ config, rewrites }: Asked, book: IterationBook, slot: s
   if (direction === null) return
   const { iteration } = book
   rewrites.set(rewriteKey(slot, iteration), {
-    ...{ iteration, slot, parent: group.task, direction, cause },
+    iteration,
+    slot,
+    parent: group.task,
+    direction,
+    cause,
     parentAccuracy: tallyOf(group),
   })
 }

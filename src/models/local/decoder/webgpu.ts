@@ -261,7 +261,8 @@ function layerPrograms({ config, params }: LocalModel, at: string) {
     if (modules.length === 0) return undefined
     const rank = rankOf(modules[0])!
     return {
-      ...{ modules, columns: modules.length * rank },
+      modules,
+      columns: modules.length * rank,
       program: narrowProgram(modules.length, rank, width),
     }
   }

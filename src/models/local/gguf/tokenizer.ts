@@ -61,7 +61,10 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
   }
   const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true }
   const pattern = split.pattern && {
-    ...{ type: 'Split', pattern: { Regex: split.pattern }, behavior: 'Isolated', invert: false },
+    type: 'Split',
+    pattern: { Regex: split.pattern },
+    behavior: 'Isolated',
+    invert: false,
   }
   const [bos, eos] = [named('bos'), named('eos')]
   const put = (token: string | null, key: string) => (get(key) === true && token !== null ? [token] : [])
@@ -75,8 +78,13 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
         [CONTROL, USER_DEFINED].includes(typeOf(id))
           ? [
               {
-                ...{ id, content, special: typeOf(id) === CONTROL, single_word: false },
-                ...{ lstrip: false, rstrip: false, normalized: false },
+                id,
+                content,
+                special: typeOf(id) === CONTROL,
+                single_word: false,
+                lstrip: false,
+                rstrip: false,
+                normalized: false,
               },
             ]
           : [],
@@ -88,13 +96,14 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
       post_processor: around(put(bos, 'add_bos_token'), put(eos, 'add_eos_token'), tokens),
       decoder: { ...byteLevel, use_regex: true },
       model: {
-        ...{ type: 'BPE', dropout: null, unk_token: null, continuing_subword_prefix: null },
-        ...{
-          end_of_word_suffix: null,
-          fuse_unk: false,
-          byte_fallback: false,
-          ignore_merges: split.pattern === LLAMA3,
-        },
+        type: 'BPE',
+        dropout: null,
+        unk_token: null,
+        continuing_subword_prefix: null,
+        end_of_word_suffix: null,
+        fuse_unk: false,
+        byte_fallback: false,
+        ignore_merges: split.pattern === LLAMA3,
         vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
         merges,
       },
@@ -118,7 +127,8 @@ function around(before: readonly string[], after: readonly string[], tokens: rea
   const special = (id: string) => ({ SpecialToken: { id, type_id: 0 } })
   const single = [...before.map(special), { Sequence: { id: 'A', type_id: 0 } }, ...after.map(special)]
   return {
-    ...{ type: 'TemplateProcessing', single },
+    type: 'TemplateProcessing',
+    single,
     pair: [...single, { Sequence: { id: 'B', type_id: 1 } }],
     special_tokens: Object.fromEntries(
       all.map((id) => [id, { id, ids: [tokens.indexOf(id)], tokens: [id] }]),

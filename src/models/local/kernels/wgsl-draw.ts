@@ -28,7 +28,8 @@ const LANES = 256
 function drawProgram(vocab: number): Program {
   const block = Math.ceil(vocab / LANES)
   return {
-    ...{ inputs: ['logits', 'asked'], lanes: LANES },
+    inputs: ['logits', 'asked'],
+    lanes: LANES,
     code: `
 ${sumOver(LANES)}
 var<workgroup> options : array<f32, 5>;

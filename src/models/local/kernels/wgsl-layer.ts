@@ -55,7 +55,8 @@ function besides(additions: readonly Addition[], norm?: number): string[] {
  */
 export function rmsNormProgram(width: number, eps: number): Program {
   return {
-    ...{ inputs: ['x', 'w'], lanes: LANES },
+    inputs: ['x', 'w'],
+    lanes: LANES,
     code: `
 ${sumOver(LANES)}
 fn main() {
@@ -73,7 +74,8 @@ fn main() {
 export function narrowProgram(adapters: number, rank: number, width: number): Program {
   const names = Array.from({ length: adapters }, (_, i) => `a${i}`)
   return {
-    ...{ inputs: ['x', ...names], lanes: LANES },
+    inputs: ['x', ...names],
+    lanes: LANES,
     code: `
 ${sumOver(LANES)}
 fn weightAt(adapter : i32, i : i32) -> f32 {
@@ -142,7 +144,8 @@ export function writeProgram(
   const { kvHeads, headDim } = heads
   const width = kvHeads * headDim
   return {
-    ...{ inputs: ['k', 'v', 'rows', 'angles', ...besides([k, v], norm)], lanes: LANES },
+    inputs: ['k', 'v', 'rows', 'angles', ...besides([k, v], norm)],
+    lanes: LANES,
     code: `
 ${productOf('k', width, k)}
 ${productOf('v', width, v)}
@@ -172,7 +175,8 @@ export function attendProgram(
   const width = kvHeads * headDim
   const own = Math.ceil(headDim / LANES)
   return {
-    ...{ inputs: ['q', 'cache', 'rows', 'angles', ...besides([q], norm)], lanes: LANES },
+    inputs: ['q', 'cache', 'rows', 'angles', ...besides([q], norm)],
+    lanes: LANES,
     code: `
 ${productOf('q', heads.heads * headDim, q)}
 ${headOf('q', norm, heads)}
@@ -229,7 +233,8 @@ fn main() {
  */
 export function swigluProgram(width: number, gate: Addition, up: Addition): Program {
   return {
-    ...{ inputs: ['gate', 'up', ...besides([gate, up])], lanes: LANES },
+    inputs: ['gate', 'up', ...besides([gate, up])],
+    lanes: LANES,
     code: `
 ${productOf('gate', width, gate)}
 ${productOf('up', width, up)}
@@ -247,7 +252,8 @@ fn main() {
 /** Computes x + y, the residual stream and a product, [rows, width] each. Grid [blocks of width, rows]. */
 export function addProgram(width: number, y: Addition): Program {
   return {
-    ...{ inputs: ['x', 'y', ...besides([y])], lanes: LANES },
+    inputs: ['x', 'y', ...besides([y])],
+    lanes: LANES,
     code: `
 ${productOf('y', width, y)}
 fn main() {
@@ -264,7 +270,8 @@ export const blocksOf = (width: number) => Math.ceil(width / LANES)
 /** Copies pages of a layer's cache: `pages` has pairs of them. Grid [pairs, 1]. */
 export function copyProgram(width: number): Program {
   return {
-    ...{ inputs: ['pages'], lanes: LANES },
+    inputs: ['pages'],
+    lanes: LANES,
     code: `
 fn main() {
   ${PLACE}
@@ -279,7 +286,8 @@ const MOVING = 1024
 
 /** Moves a layer's whole cache to the beginning of a larger one. Grid MOVE_GRID. */
 export const MOVE: Program = {
-  ...{ inputs: ['old'], lanes: LANES },
+  inputs: ['old'],
+  lanes: LANES,
   code: `
 fn main() {
   ${PLACE}

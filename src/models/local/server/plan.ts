@@ -122,7 +122,8 @@ function promptMessage(
     return { ...(id == null ? {} : { id }), name, arguments: values }
   })
   return {
-    ...{ role: role === 'developer' ? ('system' as const) : role, content },
+    role: role === 'developer' ? ('system' as const) : role,
+    content,
     ...(toolCalls && toolCalls.length > 0 ? { toolCalls } : {}),
     ...(tool_call_id == null ? {} : { toolCallId: tool_call_id }),
     ...(name == null ? {} : { toolName: name }),
@@ -156,8 +157,12 @@ export function planCompletion(body: CompletionBody, model: LocalModelFace): Pla
   if (body.chat_template_kwargs)
     throw apiError(400, "'chat_template_kwargs' belongs to chats", { param: 'chat_template_kwargs' })
   return plan(body, model, promptsOf(body.prompt), {
-    ...{ maxTokens: body.max_tokens, standardTokens: DEFAULT_COMPLETION_TOKENS },
-    ...{ topLogprobs: body.logprobs ?? 0, logprobs: body.logprobs != null, texts: null, tools: null },
+    maxTokens: body.max_tokens,
+    standardTokens: DEFAULT_COMPLETION_TOKENS,
+    topLogprobs: body.logprobs ?? 0,
+    logprobs: body.logprobs != null,
+    texts: null,
+    tools: null,
   })
 }
 
