@@ -239,43 +239,30 @@ function compact<T extends Int32Array | Uint8Array | Float32Array>(array: T): T 
   return (array.byteLength === array.buffer.byteLength ? array : array.slice()) as T
 }
 
+/** What the worker reads of a request beside its prompt. */
+const SENT = [
+  'maxTokens',
+  'temperature',
+  'topP',
+  'topK',
+  'minP',
+  'repetitionPenalty',
+  'logprobs',
+  'stopTokens',
+  'stopTexts',
+  'seed',
+  'choices',
+  'cacheKey',
+  'topLogprobs',
+  'roomFor',
+] as const satisfies readonly (keyof LocalRequest)[]
+
 /** Copies only what the worker reads: a request may contain values that cannot be sent. */
 function compactRequest(request: LocalRequest): LocalRequest {
-  const {
-    prompt,
-    maxTokens,
-    temperature,
-    topP,
-    topK,
-    minP,
-    repetitionPenalty,
-    logprobs,
-    stopTokens,
-    stopTexts,
-    seed,
-    choices,
-    cacheKey,
-    topLogprobs,
-    roomFor,
-  } = request
+  const { prompt } = request
   const given = 'tokens' in prompt ? { tokens: compact(Int32Array.from(prompt.tokens)) } : prompt
-  return {
-    prompt: given,
-    maxTokens,
-    temperature,
-    topP,
-    topK,
-    minP,
-    repetitionPenalty,
-    logprobs,
-    stopTokens,
-    stopTexts,
-    seed,
-    choices,
-    cacheKey,
-    topLogprobs,
-    roomFor,
-  }
+  const sent = Object.fromEntries(SENT.map((name) => [name, request[name]])) as Omit<LocalRequest, 'prompt'>
+  return { prompt: given, ...sent }
 }
 
 function compactSample<T extends ScoreSample & Partial<TrainingSample>>(sample: T): T {
