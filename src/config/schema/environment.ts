@@ -1,8 +1,8 @@
 /** The section `environment`. */
 import { z } from 'zod'
-import { count, expert, positive, rule, section } from './values.ts'
+import { count, expert, moduleName, positive, rule, section } from './values.ts'
 
-/** Keys of every setting. src/config.ts knows all settings and adds each setting's own keys. */
+/** Keys of every setting. config/with-setting.ts adds those of the setting that a config names. */
 const environmentShape = {
   name: z
     .string()
@@ -11,14 +11,9 @@ const environmentShape = {
     .describe(
       'Which setting: `alfworld`, `coding`, `web`, `desktop`, `tools`, `agents` (tasks that only agents outside can play), `simulated`; that of a module has its own name.',
     ),
-  module: z
-    .string()
-    .min(1)
-    .nullable()
-    .default(null)
-    .describe(
-      'A setting of your own: a package, or a TypeScript or JavaScript file, that exports `setting`. The path is from this file or the working folder. Its own keys stand in a section of its name.',
-    ),
+  module: moduleName.describe(
+    'A setting of your own: a package, or a TypeScript or JavaScript file, that exports `setting`. The path is from this file or the working folder. Its own keys stand in a section of its name.',
+  ),
   player: z
     .enum(['own', 'gateway'])
     .default('own')

@@ -1,16 +1,11 @@
 /** The section `learning`. */
 import { z } from 'zod'
-import { expert, positive, rule, section, share } from './values.ts'
+import { expert, moduleName, positive, rule, section, share } from './values.ts'
 
 export const learning = section({
-  module: z
-    .string()
-    .min(1)
-    .nullable()
-    .default(null)
-    .describe(
-      'Path or package of a module with rules of your own: step rewards, advantages, filters, samplers, acceptance.',
-    ),
+  module: moduleName.describe(
+    'Path or package of a module with rules of your own: step rewards, advantages, filters, samplers, acceptance.',
+  ),
   reward: rule('integrated').describe(
     'Reward of a step: `outcome` only, `integrated` (outcome + lambda * mean verdict), `progress` (outcome + lambda * true progress), `reward-model` (verdicts alone), or a rule of yours.',
   ),

@@ -1,14 +1,9 @@
 /** Small sections: models, projections, simulation. */
 import { z } from 'zod'
-import { positive, section, share } from './values.ts'
+import { moduleName, positive, section, share } from './values.ts'
 
 export const models = section({
-  module: z
-    .string()
-    .min(1)
-    .nullable()
-    .default(null)
-    .describe('Path or package of a module with providers of language models of your own.'),
+  module: moduleName.describe('Path or package of a module with providers of language models of your own.'),
 }).describe('Providers of language models of your own.')
 
 export const projections = section({

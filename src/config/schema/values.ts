@@ -6,6 +6,8 @@ export const seconds = z.number().positive()
 export const count = z.int().nonnegative()
 export const positive = z.int().positive()
 export const share = z.number().min(0).max(1)
+/** A path or a package with something of a user's own; null for none. */
+export const moduleName = z.string().min(1).nullable().default(null)
 /** An object whose keys all have defaults: it may be left out. */
 export const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape).prefault({} as z.input<z.ZodObject<Shape>>)
