@@ -186,6 +186,7 @@ The broker that a head starts tells its users apart. A broker that \`--nats\` na
 | \`<role>\` | the process with a role's decider | append the event types of its role and its workers, answer \`call.<role>.*\`, put blobs, take the role's work |
 | \`<role>-worker\` | further workers, gateways, trainers outside | append the types that name it below, though not as the decider, under no id of version 8, and no \`WorkFailed\` that ends the run, answer \`call.<role>.*\`, put blobs, take the role's work |
 | \`tool\` | everybody who looks on | subscribe to \`evt.*\` and \`tap.>\`; ask \`log.read\`, \`log.has\`, \`log.head\`, \`blob.get\`, \`call.actors\`, \`call.status.*\` |
+| \`operator\` | whoever pauses and resumes the run | ask \`call.head.control\`, and nothing else; no other user but the head may ask it |
 
 What a message says of its sender is not believed. The head knows the user by the subject \`log.append.<user>\`, on which only that user may publish. The
 \`actor\` of an event is the user's role, or begins with it and a slash.
@@ -252,7 +253,7 @@ function section(type: EventType): string {
   return [
     `### ${type} (v${v})`,
     '',
-    `${summary}${note} Appended by ${by.length === AUTHORS.length ? 'every user but a tool' : by.map((user) => `\`${user}\``).join(', ')}.`,
+    `${summary}${note} Appended by ${by.length === AUTHORS.length ? 'every user but a tool and an operator' : by.map((user) => `\`${user}\``).join(', ')}.`,
     '',
     '| field | type |',
     '| --- | --- |',

@@ -21,7 +21,9 @@ export type Permissions = {
 export function permissionsOf(run: string, user: User): Permissions | null {
   if (user === 'head') return null
   const subjects = subjectsOf(run)
-  const facts = [subjects.evt('>'), subjects.tap('>'), `${inboxPrefixOf(user)}.>`, `${callInboxOf(user)}.>`]
+  const inboxes = [`${inboxPrefixOf(user)}.>`, `${callInboxOf(user)}.>`]
+  if (user === 'operator') return { publish: [subjects.call('head.control')], subscribe: inboxes }
+  const facts = [subjects.evt('>'), subjects.tap('>'), ...inboxes]
   const readers = [
     subjects.log('read'),
     subjects.log('has'),
@@ -41,7 +43,8 @@ export function permissionsOf(run: string, user: User): Permissions | null {
       subjects.blob('put'),
       subjects.tapOf('heartbeat', user),
       subjects.tapOf('fault', user),
-      subjects.call('>'),
+      // The calls of the head are not among them: no role pauses a run.
+      ...ROLES.filter((other) => other !== 'head').map((other) => subjects.call(`${other}.>`)),
       '_CALL.>',
       ...(user === role ? [subjects.work(role)] : []),
       ...queuesOf(run, role).flatMap(takingFrom),

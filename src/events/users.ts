@@ -5,28 +5,29 @@ import { ROLES, type Role } from './envelope.ts'
  * - a role: the process with the role's decider; it works too
  * - `<role>-worker`: a further worker of the role, a gateway, a trainer outside
  * - tool: reads, and nothing else
+ * - operator: asks the head to pause or resume the run, and nothing else
  */
-export type User = Role | `${Exclude<Role, 'head'>}-worker` | 'tool'
+export type User = Role | `${Exclude<Role, 'head'>}-worker` | 'tool' | 'operator'
 
 /** Users whose events the log may take. */
-export type Author = Exclude<User, 'tool'>
+export type Author = Exclude<User, 'tool' | 'operator'>
 
 export const AUTHORS: readonly Author[] = ROLES.flatMap((role) =>
   role === 'head' ? [role] : [role, workerOf(role)],
 )
-export const USERS: readonly User[] = [...AUTHORS, 'tool']
+export const USERS: readonly User[] = [...AUTHORS, 'tool', 'operator']
 
 export function isUser(name: string): name is User {
   return (USERS as readonly string[]).includes(name)
 }
 
 /**
- * Returns the user whose subjects a connection uses: its own user, or its role if the broker knows no users. A tool may not publish.
- * It tries as the head, and the broker refuses it.
+ * Returns the user whose subjects a connection uses: its own user, or its role if the broker knows no users. A tool and an operator may
+ * not append. They try as the head, and the broker refuses them.
  */
 export function authorOf(user: User | null, actor: string): Author {
   const name = user ?? actor.split('/')[0]
-  return isUser(name) && name !== 'tool' ? name : 'head'
+  return (AUTHORS as readonly string[]).includes(name) ? (name as Author) : 'head'
 }
 
 /** Returns the user of a role's further workers. The head has none. */
@@ -34,9 +35,9 @@ export function workerOf(role: Role): Author {
   return role === 'head' ? role : `${role}-worker`
 }
 
-/** Returns the role of a user, or null for a tool. */
+/** Returns the role of a user, or null for a tool and an operator. */
 export function roleOf(user: User): Role | null {
-  return user === 'tool' ? null : (user.replace(/-worker$/, '') as Role)
+  return user === 'tool' || user === 'operator' ? null : (user.replace(/-worker$/, '') as Role)
 }
 
 /** Returns the prefix of the user's inbox. Others may not listen there. Stock clients are tools and use the first one. */

@@ -168,6 +168,41 @@ test('a tool reads, follows and asks who lives; it appends nothing and puts no b
   await tool.close()
 })
 
+test('an operator asks for control alone; no tool and no role may ask for it', async () => {
+  const control = subjects.call('head.control')
+  const end = head.bus.serve(control, null, () => pack({ heard: true }))
+  const operator = await connectBus(head.addressOf('operator'))
+  const answer = await operator.request(control, pack({}), { timeoutMs: 60_000 })
+  assert.equal(unpack(answer), { heard: true })
+  await operator.close()
+  const watched = await openRawNats(head.addressOf('head'))
+  watched.subscribe(control)
+  await watched.settle()
+  for (const user of USERS.filter((name) => name !== 'head' && name !== 'operator')) {
+    const raw = await openRawNats(head.addressOf(user))
+    raw.publish(control, pack({}), { reply: `_CALL.${user}.x` })
+    await raw.settle()
+    assert.match(raw.refused.join(), /Publish to "rl\.v1\.test\.call\.head\.control"/, user)
+    raw.close()
+  }
+  const raw = await openRawNats(head.addressOf('operator'))
+  const other = [
+    subjects.log('read'),
+    subjects.log('append'),
+    subjects.call('actors'),
+    subjects.evt('RunPaused'),
+  ]
+  for (const subject of other) raw.publish(subject, pack({}))
+  raw.subscribe(subjects.evt('>'))
+  await raw.settle()
+  assert.is(raw.refused.length, other.length + 1, raw.refused.join())
+  raw.close()
+  await watched.settle()
+  assert.equal(watched.messages, [])
+  watched.close()
+  end()
+})
+
 test('the head does not answer to a subject that is no inbox: its rights are not lent', async () => {
   const watched = await openRawNats(head.addressOf('head'))
   watched.subscribe('rl.v1.test.evt.*')
