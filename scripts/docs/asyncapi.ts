@@ -3,6 +3,7 @@
  * messages' checks.
  */
 import { stringify } from 'yaml'
+import { controlAnswer, controlRequest } from '../../src/actors/head/control.ts'
 import { HEARTBEAT } from '../../src/actors/head/watch.ts'
 import { sharedJob } from '../../src/actors/runtime/deliveries.ts'
 import { CATALOGUE, type EventType } from '../../src/events/catalogue.ts'
@@ -99,6 +100,12 @@ const EXCHANGES: Readonly<Record<string, Exchange>> = {
     summary: 'Who lives, what each waits for, and what is open.',
     request: nothing,
     reply: record({ actors: listOf({ type: 'object' }) }),
+  },
+  control: {
+    address: 'call.head.control',
+    summary: 'Pauses or resumes the run for a person. Only the user `operator` may ask.',
+    request: toJsonSchema(controlRequest),
+    reply: toJsonSchema(controlAnswer),
   },
   status: {
     address: 'call.status.{role}',

@@ -88,6 +88,7 @@ await subscribe({ url, user, password, run, from: stored + 1, types: ['PolicyUpd
 | \`rl.v1.<run>.blob.get\` | \`{sha256, bytes, offset}\` | \`{chunk}\` |
 | \`rl.v1.<run>.blob.put.<user>\` | \`{sha256, bytes, offset, chunk}\`, in order | \`{sealed}\` |
 | \`rl.v1.<run>.call.actors\` | \`{}\` | every actor with its waits, as \`rl status\` shows them |
+| \`rl.v1.<run>.call.head.control\` | \`{action: "pause" | "resume", reason?}\`, 200 characters of a reason at most | \`{state, changed, since, reason, position, openRollouts, inHand}\`; \`changed\` is false if the run was in that state before |
 
 **Epochs.** Events, and answers of \`log.*\` and \`blob.*\`, have the header \`${EPOCH_HEADER}\`: the epoch of the head that speaks. Drop a message whose epoch is
 older than that of an earlier answer.
@@ -160,7 +161,7 @@ What a worker in another language needs beside the requests above:
 | consumer \`workers\` of each | durable, explicit ack; ask \`$JS.API.CONSUMER.MSG.NEXT.<stream>.workers\`. Only the head makes streams and consumers |
 | \`call.policy.act\` | request/reply, queue group \`policy.act\`: actions for a batch of episodes (src/actors/rollout/act-service.ts has the shapes) |
 | \`call.status.<role>\` | request/reply: what each process of a role does |
-| \`tap.heartbeat.<user>\`, \`tap.head\` | lossy: what each process of the user's role does; \`{position, hash, epoch, time}\` of the head twice a second |
+| \`tap.heartbeat.<user>\`, \`tap.head\` | lossy: what each process of the user's role does; \`{position, hash, epoch, time, paused?}\` of the head twice a second; if \`paused\` is true, begin no rollout |
 | \`tap.fault.<user>\` | lossy: messages that a process of the user could not take, for the head's dead letters |
 
 How a worker takes work:

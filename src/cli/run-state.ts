@@ -13,12 +13,14 @@ export type RunState = {
   /** The run that the log names. It differs from `run` if the folder was renamed. */
   readonly logOf: string
   /**
-   * `paused`: by itself, for the given reason. `stopped`: by a person. `killed`: its head ended without a
-   * word. `never started`: no head has taken it, e.g. a fork that was only made.
+   * `paused`: by itself, or by a person while its head runs, for the given reason. `stopped`: by a person who
+   * ended its head. `killed`: its head ended without a word. `never started`: no head has taken it, e.g. a fork that was only made.
    */
   readonly state: 'never started' | 'running' | 'paused' | 'stopped' | 'killed' | 'failed' | 'completed'
   /** Why it is paused or failed. */
   readonly reason: string | null
+  /** Since when it is paused, stopped or failed (ms since 1970). Null in other states. */
+  readonly since: number | null
   readonly events: number
   /** Iteration that began last. Null before the first. */
   readonly iteration: number | null
@@ -62,11 +64,13 @@ export function runStateOf(log: LogReader, run: string, lives: boolean): RunStat
   const last = position === 0 ? null : first(log.events({ from: position }))
   const turn = turnOf(log)
   const iteration = log.newest(['IterationStarted'])
+  const state = stateOf(turn, lives)
   return {
     run,
     logOf: log.run,
-    state: stateOf(turn, lives),
+    state,
     reason: turn.reason,
+    since: STANDING.has(state) ? turn.since : null,
     events: position,
     iteration: iteration?.type === 'IterationStarted' ? iteration.data.iteration : null,
     completedIterations: log.countOf('IterationCompleted') - (measuredColdStart(log) ? 1 : 0),
@@ -84,7 +88,11 @@ function measuredColdStart(log: LogReader): boolean {
   return log.positionOf('key', 'IterationCompleted/0') !== null
 }
 
+/** States that began at a moment that the log tells. */
+const STANDING: ReadonlySet<RunState['state']> = new Set(['paused', 'stopped', 'failed'])
+
 function stateOf({ kind }: RunTurn, lives: boolean): RunState['state'] {
+  if (kind === 'held') return lives ? 'paused' : 'killed'
   if (kind !== 'begun') return kind
   return lives ? 'running' : 'killed'
 }

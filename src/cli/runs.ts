@@ -14,8 +14,9 @@ export const command: Command = {
 rl runs [--json]
 
 Lists the runs in ./runs, or in the folder that RL_RUNS names, newest last. --json prints one object a line.
-A run is running, paused (its reason tells what it waits for), stopped (by a person), killed (its head ended without a
-word), failed, completed, or was never started (e.g. a fork that was only made).
+A run is running, paused (by itself, or by rl pause while its head runs; rl status tells the reason), stopped (by a
+person who ended its head), killed (its head ended without a word), failed, completed, or was never started (e.g. a fork
+that was only made).
 `,
   async run(argv) {
     const { values } = parseCommandLine({ options: { json: { type: 'boolean', default: false } } }, argv)

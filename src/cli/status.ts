@@ -38,10 +38,11 @@ Asks the head over NATS if it runs, and always reads the log. An actor that no l
 }
 
 function lines(state: RunState, live: LiveRun | { unreachable: string }): string[] {
+  const since = state.since === null ? '' : ` since ${isoTime(state.since).slice(0, 19)}Z`
   const reason = state.reason ? ` (${state.reason})` : ''
   const last = state.lastEventAt === null ? '' : `, the last ${ago(state.lastEventAt)} ago`
   const head = [
-    `run ${state.run}: ${state.state}${reason}, ${state.completedIterations} iterations done, ${state.events} events${last}`,
+    `run ${state.run}: ${state.state}${reason}${since}, ${state.completedIterations} iterations done, ${state.events} events${last}`,
   ]
   if (state.logOf !== state.run)
     head.push(`it is the log of run '${state.logOf}': rename the folder back to go on with it`)

@@ -54,7 +54,14 @@ export const headSays = z.object({
   position: z.int().nonnegative(),
   hash: z.string().max(64).optional(),
   epoch: z.int().nonnegative().optional(),
+  /** Present if a person has paused the run: no new rollout begins. */
+  paused: z.boolean().optional(),
 })
+
+/** Decodes and checks an announcement of the head. Errors: `event.malformed`, `bus.bad-request`. */
+export function readHeadSays(body: Uint8Array): z.infer<typeof headSays> {
+  return parseRequest(headSays, body, SAID_BOUNDS)
+}
 
 /**
  * Calls the handler for one event after the other. To see every event exactly once, store `event.position` in the same transaction
@@ -130,7 +137,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
 
   /** The head reports the last position now and then, after publishing. An event that is not here by then was lost. */
   function hearHead(message: BusMessage): void {
-    const { position, hash, epoch = 0 } = parseRequest(headSays, message.body, SAID_BOUNDS)
+    const { position, hash, epoch = 0 } = readHeadSays(message.body)
     hearEpoch(epoch)
     if (hash && epoch === log.epoch() && position < next) seen = { position, hash }
     const reached = live.last() ?? next - 1

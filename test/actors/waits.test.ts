@@ -36,4 +36,15 @@ test('what is missing is named', () => {
   assert.equal(names(), ['environment: 12 of 12 rollouts of iteration 1'])
 })
 
+test('no wait is older than the moment at which the run went on', () => {
+  const head = startDecider(headDecider(config))
+  for (const event of log.slice(0, log.findIndex(({ type }) => type === 'IterationPlanned') + 1))
+    head.handle(event)
+  const [before] = awaitedBy(head.context() as HeadContext, config)
+  const resumedMs = before.deadline + 1
+  const [after] = awaitedBy(head.context() as HeadContext, config, resumedMs)
+  assert.is(after.since, resumedMs)
+  assert.is(after.deadline - after.since, before.deadline - before.since)
+})
+
 test.run()

@@ -10,7 +10,7 @@ import { CATALOGUE, type NewEvent } from '../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../src/events/codec.ts'
 import { forkLog, openLog } from '../../src/events/log.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
-import { BY_A_PERSON } from '../../src/events/run-turn.ts'
+import { BY_A_PERSON, heldFor } from '../../src/events/run-turn.ts'
 import { type ProcessId, processText, THIS_PROCESS } from '../../src/platform/process-id.ts'
 import { temporaryFolder } from '../support/run.ts'
 import { policyUpdated, runStarted } from '../support/toy.ts'
@@ -55,6 +55,9 @@ for (const [run, events, head, state] of [
   ['disk', [runStarted, paused('the disk is nearly full')], THIS_PROCESS, 'paused'],
   ['work', [runStarted, paused('work failed')], null, 'paused'],
   ['person', [runStarted, paused(BY_A_PERSON)], null, 'stopped'],
+  ['held', [runStarted, paused(heldFor('lunch'))], THIS_PROCESS, 'paused'],
+  ['held-and-killed', [runStarted, paused(heldFor(null))], ended, 'killed'],
+  ['held-and-ended', [runStarted, paused(heldFor(null)), paused(BY_A_PERSON)], null, 'stopped'],
   ['killed', [runStarted], ended, 'killed'],
   ['number-used-again', [runStarted], { ...THIS_PROCESS, start: '1' }, 'killed'],
   ['no-connection', [runStarted], null, 'killed'],

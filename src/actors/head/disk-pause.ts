@@ -11,10 +11,16 @@ export type DiskPause = {
   readonly resume: () => void
 }
 
-/** @param append throws if the disk takes nothing; `urgent` events may use the reserve */
+const GOES_ON: NewEvent = { type: 'RunResumed', data: { reason: 'the disk takes events again' } }
+
+/**
+ * @param append throws if the disk takes nothing; `urgent` events may use the reserve
+ * @param personsPause returns the pause of a person, or null. If there is one, the run stays paused for its reason.
+ */
 export function openDiskPause(
   append: (events: readonly NewEvent[], options: { readonly urgent: boolean }) => void,
   clock: Clock,
+  personsPause: () => NewEvent | null = () => null,
 ): DiskPause {
   let pausedSince: number | null = null
   /** Pause that the log does not have yet, because the disk took not even that event. */
@@ -36,8 +42,8 @@ export function openDiskPause(
   function resume(): void {
     if (pausedSince === null) return
     try {
-      const resumed: NewEvent = { type: 'RunResumed', data: { reason: 'the disk takes events again' } }
-      append(untold === null ? [resumed] : [untold, resumed], { urgent: false })
+      const next = personsPause() ?? GOES_ON
+      append(untold === null ? [next] : [untold, next], { urgent: false })
       pausedSince = null
       untold = null
     } catch {

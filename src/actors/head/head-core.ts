@@ -36,6 +36,8 @@ export type HeadCore = {
   readonly connect: (options: BusOptions) => Promise<Bus>
   /** Resolves when another head has taken the run, or the log's file was removed: this head may write no more. */
   readonly fenced: Promise<RlError>
+  /** Returns why this head may not speak for the run now, or null. */
+  readonly refusal: () => RlError | null
   readonly close: () => Promise<void>
 }
 
@@ -99,6 +101,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       service,
       watch,
       fenced,
+      refusal,
       close: leave,
     } = await serveRun({
       log,
@@ -137,6 +140,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       address,
       connect,
       fenced: Promise.race([fenced, place.gone]),
+      refusal,
       close,
     }
   } catch (error) {

@@ -29,6 +29,7 @@ import { serveBlobs } from './blob-service.ts'
 import { openDeadLetters } from './dead-letters.ts'
 import { openDiskPause } from './disk-pause.ts'
 import { logAnswers } from './log-answers.ts'
+import { openPersonPause, type PersonPause } from './person-pause.ts'
 import { openPublishedCursor } from './published-cursor.ts'
 import { openPublisher } from './publisher.ts'
 import { openRollbackCheck } from './rollback.ts'
@@ -73,6 +74,8 @@ export type LogService = {
   readonly queueFailures: () => number
   /** Since when appends are refused because the disk is nearly full (ms since 1970), or null. */
   readonly pausedSince: () => number | null
+  /** Meanwhile workers take no new rollouts from their queues. */
+  readonly personPause: PersonPause
   /** Answers pending requests, publishes remaining events, and stops. The log stays open. */
   readonly close: () => Promise<void>
 }
@@ -87,7 +90,12 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   const subjects = subjectsOf(log.run)
   const deadLetters = openDeadLetters(log, clock)
   const rollback = openRollbackCheck(log, epoch)
-  const diskPause = openDiskPause(append, clock)
+  const personPause = openPersonPause({
+    append: (event) => void append([event], { urgent: true }),
+    onChange: announce,
+    clock,
+  })
+  const diskPause = openDiskPause(append, clock, personPause.event)
   const answers = logAnswers(log, rollback.checkSeen, diskPause.since)
 
   await patiently(ensureQueues, clock)
@@ -205,6 +213,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
         hash: log.hashAt(publisher.published()),
         epoch,
         time: clock.now(),
+        ...(personPause.now() === null ? {} : { paused: true }),
       }),
     )
     if (diskPause.since() === null) cursor.keep()
@@ -246,6 +255,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     openWork: publisher.openWork,
     queueFailures: publisher.queueFailures,
     pausedSince: diskPause.since,
+    personPause,
     async close() {
       appender.close()
       deadLetters.write()

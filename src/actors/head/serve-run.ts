@@ -19,6 +19,8 @@ export type ServedRun = {
   readonly watch: Watch
   /** Resolves when another head has taken the run: this one may write no more. */
   readonly fenced: Promise<RlError>
+  /** Returns why this head may not speak for the run now, or null. */
+  readonly refusal: () => RlError | null
   readonly close: () => Promise<void>
 }
 
@@ -118,7 +120,7 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
         ...measured(),
       } satisfies LiveRun)
     undo.push(bus.serve(subjectsOf(run).call('actors'), null, tellActors))
-    return { service: started, watch, fenced: fence.lost, close }
+    return { service: started, watch, fenced: fence.lost, refusal: fence.refusal, close }
   } catch (error) {
     await close()
     throw error

@@ -26,10 +26,12 @@ import { checkFirstTurns } from '../first-turns.ts'
 import { startActor } from '../runtime/actor.ts'
 import { openKeyFrames } from '../runtime/key-frame.ts'
 import { knowKeys } from '../runtime/redact.ts'
+import type { Wait } from '../runtime/waits.ts'
 import { ROLLOUT_WORK } from '../runtime/work.ts'
 import type { StartOptions } from '../start-options.ts'
 import { type Children, type ChildSpec, startChildren } from './children.ts'
 import { codeVersion } from './code-version.ts'
+import { serveControl } from './control.ts'
 import { type HeadCore, startHeadCore } from './head-core.ts'
 import { fetchHere, hubCopyOf } from './hub-model.ts'
 import type { HeadContext } from './iterations.ts'
@@ -100,6 +102,7 @@ export async function startHead(options: StartOptions): Promise<number> {
     const [begun] = core.service.append([firstEvent(config, madeBy, resumed)])
     markOwn(core.log)
     const over = runOver(begun.position)
+    const endControl = serveControl(core)
     // Before the head folds its own log: on a processor of their own they fold theirs meanwhile.
     children = startChildren({
       run,
@@ -132,7 +135,7 @@ export async function startHead(options: StartOptions): Promise<number> {
       worker: { jobs: {} },
       heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
       headGoneMs: Number.POSITIVE_INFINITY,
-      waits: (context) => awaitedBy(context as HeadContext, config),
+      waits: (context) => waitsNow(core, context as HeadContext, config),
     })
     const end = await Promise.race([
       over.end,
@@ -143,6 +146,7 @@ export async function startHead(options: StartOptions): Promise<number> {
       core.fenced.then((error) => Promise.reject(error)),
     ])
     display.end()
+    endControl()
     if (end.kind === 'interrupted' || end.kind === 'paused') {
       const reason = end.kind === 'paused' ? end.reason : BY_A_PERSON
       try {
@@ -162,6 +166,12 @@ export async function startHead(options: StartOptions): Promise<number> {
     await projections.close()
     await core.close()
   }
+}
+
+/** While a person has paused the run, nothing is late. */
+function waitsNow({ service }: HeadCore, context: HeadContext, config: Config): readonly Wait[] {
+  const { personPause } = service
+  return personPause.now() === null ? awaitedBy(context, config, personPause.resumedAt()) : []
 }
 
 /** `r` and the time to the second: sorts by age. */
@@ -326,7 +336,10 @@ function childSpecs({ run }: Config, { roles }: StartOptions, executors: number)
   ]
 }
 
-/** Resolves with the end of the run. Events from before this head began do not end it: a resumed run tries again. */
+/**
+ * Resolves with the end of the run. Events from before this head began do not end it: a resumed run tries again. RunPaused ends nothing: this
+ * head appends it itself, and a person or the disk may let the run go on.
+ */
 function runOver(begun: number): { readonly see: (event: LoggedEvent) => void; readonly end: Promise<End> } {
   let settle: (end: End) => void = () => {}
   const end = new Promise<End>((resolve) => {

@@ -6,12 +6,18 @@ import { allTasksThere } from '../decider/task-counts.ts'
 import type { Wait } from '../runtime/waits.ts'
 import { evaluationOver, type HeadContext } from './iterations.ts'
 
-/** Lists what the head waits for now, each with its deadline. */
-export function awaitedBy(context: HeadContext, config: Config): readonly Wait[] {
+/**
+ * Lists what the head waits for now, each with its deadline.
+ *
+ * @param resumedMs when a person resumed the run last (ms since 1970), or 0: no wait is older
+ */
+export function awaitedBy(context: HeadContext, config: Config, resumedMs = 0): readonly Wait[] {
   const { deadlines, iterations } = config.run
   const waits: Wait[] = []
-  const add = (waitingFor: string, from: Role, sinceMs: number, seconds: number) =>
-    waits.push({ owner: 'head', waitingFor, from, since: sinceMs, deadline: sinceMs + seconds * 1000 })
+  function add(waitingFor: string, from: Role, sinceMs: number, seconds: number): void {
+    const since = Math.max(sinceMs, resumedMs)
+    waits.push({ owner: 'head', waitingFor, from, since, deadline: since + seconds * 1000 })
+  }
   if (context.startedMs === 0 || context.completed === iterations) return waits
   if (!allTasksThere(context.taskCounts, config))
     add('the tasks', 'environment', context.startedMs, deadlines.expert.loadTasksSeconds)

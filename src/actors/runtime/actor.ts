@@ -22,6 +22,7 @@ import { openDeliveries } from './deliveries.ts'
 import { HEAD_GONE_MS, headGone } from './head-gone.ts'
 import type { KeyFrames } from './key-frame.ts'
 import { openPerformer } from './performing.ts'
+import { openRolloutGate } from './rollout-gate.ts'
 import { type ActorStatus, openStatus } from './status.ts'
 import { takeRole } from './take-role.ts'
 import { openTelling } from './telling.ts'
@@ -107,6 +108,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   })
   done.catch(() => {})
 
+  const gate = openRolloutGate(stopping)
   const secrets = address.token ? [address.token] : []
   const telling = openTelling({ role, name, log, secrets, stopping, fail })
   const performer = openPerformer({ bus, log, actor: name, worker, waits, clock })
@@ -201,7 +203,10 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       ends.push(
         bus.work(
           { ...eventQueue(run, queue.kind.type), concurrency: queue.concurrency, ackWaitMs },
-          (delivery) => deliveries.takeEvent(queue, delivery),
+          async (delivery) => {
+            await gate.opened()
+            return stopping.aborted ? { done: false, againMs: 1 } : deliveries.takeEvent(queue, delivery)
+          },
         ),
       )
   }
@@ -217,8 +222,9 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   try {
     leave.push(
       tellFaults(bus, run, author, clock),
-      bus.subscribe(subjects.tap('head'), () => {
+      bus.subscribe(subjects.tap('head'), ({ body }) => {
         headSeenAt = clock.monotonic()
+        gate.hear(body)
       }),
       bus.serve(subjects.call(`status.${role}`), null, () => pack(status())),
     )

@@ -2,6 +2,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { follow, startProgress } from '../../../src/actors/head/terminal/progress.ts'
 import type { LoggedEvent } from '../../../src/events/catalogue.ts'
+import { heldFor } from '../../../src/events/run-turn.ts'
 import { readFixtures, sampleOf } from '../../events/samples.ts'
 
 const MINUTE = 60_000
@@ -50,6 +51,16 @@ test('a version that a server did not take is told, with what answers in its pla
   assert.equal(told(3, 'done', 'refused'), [`policy 3 was not taken by ${url}: no room`])
   assert.is(told(1, 'refused').at(-1), 'policy 3: version 1 answers in its place')
   assert.is(told(0, 'timed-out').at(-1), 'policy 3: the model of the config answers in its place')
+})
+
+test('a pause of a person names the command that goes on, and another pause its reason', () => {
+  const told = (type: 'RunPaused' | 'RunResumed', reason: string) =>
+    follow(startProgress(10), { type, run: 'r1', data: { reason } } as unknown as LoggedEvent)
+  const held = 'paused by a person: lunch; npm run -s rl -- resume r1 goes on'
+  assert.equal(told('RunPaused', heldFor('lunch')), [held])
+  assert.equal(told('RunPaused', 'the disk is full'), ['paused: the disk is full'])
+  assert.equal(told('RunResumed', 'resumed by a person: back'), ['resumed by a person: back'])
+  assert.equal(told('RunResumed', 'the disk takes events again'), ['goes on: the disk takes events again'])
 })
 
 test.run()

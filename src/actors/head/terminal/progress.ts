@@ -1,6 +1,7 @@
 /** The terminal's view of a running run: a fold of its events, and the lines that a person reads. */
 import type { LoggedEvent } from '../../../events/catalogue.ts'
 import type { LogReader } from '../../../events/log-reader.ts'
+import { isHeld, isLifted } from '../../../events/run-turn.ts'
 import { type Estimate, wilson } from '../../../learning/interval.ts'
 import { progressLabel } from '../../../learning/progress-labels.ts'
 import { type UnitTestProgress, unitTestProgress } from './unit-test-progress.ts'
@@ -128,9 +129,11 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
         : []
     }
     case 'RunPaused':
-      return [`paused: ${event.data.reason}`]
+      return isHeld(event.data.reason)
+        ? [`${event.data.reason}; npm run -s rl -- resume ${event.run} goes on`]
+        : [`paused: ${event.data.reason}`]
     case 'RunResumed':
-      return [`goes on: ${event.data.reason}`]
+      return [isLifted(event.data.reason) ? event.data.reason : `goes on: ${event.data.reason}`]
     case 'RunFailed':
       return [`failed: ${event.data.reason}`]
     default:
