@@ -71,6 +71,7 @@ export function planLines({
         ? 'a nats-server of its own on loopback, random port, a user a role'
         : 'the one that --nats names',
     ],
+    ...(options.dryRun ? [] : [['figures', `npm run -s rl -- projections ${run} show`] as const]),
     ['roles here', options.roles.length === 0 ? 'none: start them elsewhere' : options.roles.join(', ')],
   ]
   return ['', ...rows.flatMap(([name, text]) => inColumns(name, text)), '']
