@@ -13,20 +13,32 @@ import { projectionsOf } from '../projections/registry.ts'
 import { canWrite, openKeptFile } from '../replay/projections.ts'
 import type { Command } from './command.ts'
 import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
-import { FORMATS, table, VIEWS, type View } from './projection-tables.ts'
+import { VIEWS, type View, viewText } from './projection-tables.ts'
+import { table } from './table.ts'
 
 export const command: Command = {
   summary: 'figures of a run, as they follow from its log',
   help: `
-rl projections RUN show [VIEW...] [--json]   ${Object.keys(VIEWS).join(', ')}, and your own by their names
-rl projections RUN rebuild [--json]          throws the tables away and folds the whole log again
+rl projections RUN show                  each view in short
+rl projections RUN show VIEW...          the last rows of ${Object.keys(VIEWS).join(', ')}, or all of your own
+rl projections RUN rebuild [--json]      throws the tables away and folds the whole log again
+
+  --all    shows all rows and columns in full, however wide
+  --json   prints all of it for tools
 
 Accuracies come with n and a 95 % interval (Wilson). n counts rollouts with an outcome. Rollouts that failed, or whose
 environment abstained, are counted beside it. ${TRUST_HELP}.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
-      { options: { json: { type: 'boolean', default: false }, ...TRUST }, allowPositionals: true },
+      {
+        options: {
+          json: { type: 'boolean', default: false },
+          all: { type: 'boolean', default: false },
+          ...TRUST,
+        },
+        allowPositionals: true,
+      },
       argv,
     )
     const [run, action = 'show', ...views] = positionals
@@ -40,7 +52,10 @@ environment abstained, are counted beside it. ${TRUST_HELP}.
       for (const view of views) if (!known.includes(view)) throw unknownView(view, known)
       const json = values.json ?? false
       if (action === 'rebuild') rebuild(log, file, users, json)
-      else show(log, file, users, views.length > 0 ? views : known, json)
+      else {
+        const most = values.all ? null : views.length > 0 ? LAST_ROWS : FEW_ROWS
+        show(log, file, users, views.length > 0 ? views : known, json ? 'json' : most)
+      }
     } finally {
       log.close()
     }
@@ -80,7 +95,8 @@ function show(
   file: string,
   users: readonly Projection[],
   views: readonly string[],
-  json: boolean,
+  /** Most rows of a view. Null for all, `json` for all of it for tools. */
+  most: number | null | 'json',
 ): void {
   const { db, close } = openKeptFile(file)
   try {
@@ -88,14 +104,33 @@ function show(
     projections.catchUp(log)
     for (const view of views) {
       const own = users.find(({ name }) => name === view)
-      if (json)
+      if (most === 'json')
         printJson({ run: log.run, view, ...(own ? ownRows(db, own) : asObject(VIEWS[view as View](db))) })
-      else printLine(`${view}\n${own ? ownText(db, own) : FORMATS[view as View](db)}\n`)
+      else
+        printLine(`${own ? `${view}\n${ownText(db, own)}` : builtInText(db, view as View, most, log.run)}\n`)
     }
+    if (most === FEW_ROWS)
+      printLine(
+        `more of one: rl projections ${log.run} show VIEW\nall of it: rl projections ${log.run} show --all`,
+      )
     tellFailed(projections)
   } finally {
     close()
   }
+}
+
+/** Rows of a view that is asked for by its name, and of one that is not. */
+const LAST_ROWS = 20
+const FEW_ROWS = 3
+
+function builtInText(db: Database.Database, view: View, most: number | null, run: string): string {
+  const { text, shown, rows, cut } = viewText(db, view, most)
+  if (rows === 0) return `${view}: no rows`
+  const count = shown < rows ? `the last ${shown} of ${rows} rows` : `${rows} row${rows === 1 ? '' : 's'}`
+  if (most === FEW_ROWS) return `${view}: ${count}\n${text}`
+  const left = [...(shown < rows ? ['rows'] : []), ...(cut ? ['columns'] : [])].join(' and ')
+  const how = left === '' ? '' : `; all ${left}: rl projections ${run} show ${view} --all`
+  return `${view}\n${text}\n${count}${how}`
 }
 
 /** All rows of a user's projection, by table, in order of their keys. */
@@ -118,7 +153,7 @@ function ownText(db: Database.Database, projection: Projection): string {
       const rows = (tables[name] as Record<string, string | number | null>[]).map((row) =>
         columns.map((column) => row[column] ?? '-'),
       )
-      return `${name === projection.name ? '' : `${name}\n`}${table(columns, rows)}`
+      return `${name === projection.name ? '' : `${name}\n`}${table(columns, rows).text}`
     })
     .join('\n')
 }
