@@ -74,6 +74,7 @@ function large({ width, iterations }: { readonly width?: number; readonly iterat
     say('IterationCompleted', { iteration, accuracy: { successes: iteration, n: iterations } })
   }
   say('IterationStarted', { iteration: iterations })
+  say('TrajectoryJudged', {})
   say('RolloutFailed', { purpose: 'train' })
   say('ProgramFlaky', {})
   say('TrajectoryCompleted', { ended: 'context', purpose: 'train' })
@@ -96,9 +97,9 @@ test('no line of an iteration is wider than a terminal, and what went wrong has 
       const lines = large({ width, iterations })
       for (const line of lines.slice(1)) assert.ok(line.length <= width, `${line.length}: ${line}`)
       assert.equal(lines.slice(1, -1), [
-        `1 rollouts of iteration ${iterations} failed: rl log r20261231t235959 tail --type RolloutFailed`,
-        `1 flaky programs in iteration ${iterations}: rl log r20261231t235959 tail --type ProgramFlaky`,
-        `1 rollouts of iteration ${iterations} ended at the context's end`,
+        `1 rollout of iteration ${iterations} failed: rl log r20261231t235959 tail --type RolloutFailed`,
+        `1 flaky program in iteration ${iterations}: rl log r20261231t235959 tail --type ProgramFlaky`,
+        `1 rollout of iteration ${iterations} ended at the context's end`,
       ])
       assert.ok(lines[0].length <= 100, lines[0])
     }

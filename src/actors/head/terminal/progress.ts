@@ -230,11 +230,13 @@ function iterationLines(
   const { iteration } = data
   const look = `rl log ${run} tail --type`
   const wrong = [
-    [progress.failed, `rollouts of iteration ${iteration} failed: ${look} RolloutFailed`],
-    [progress.flaky, `flaky programs in iteration ${iteration}: ${look} ProgramFlaky`],
-    [progress.outOfContext, `rollouts of iteration ${iteration} ended at the context's end`],
+    [progress.failed, 'rollout', `of iteration ${iteration} failed: ${look} RolloutFailed`],
+    [progress.flaky, 'flaky program', `in iteration ${iteration}: ${look} ProgramFlaky`],
+    [progress.outOfContext, 'rollout', `of iteration ${iteration} ended at the context's end`],
   ] as const
-  const alarms = wrong.flatMap(([count, text]) => (count > 0 ? [`${count} ${text}`] : []))
+  const alarms = wrong.flatMap(([count, what, text]) =>
+    count > 0 ? [`${count} ${what}${count === 1 ? '' : 's'} ${text}`] : [],
+  )
   return data.accuracy.n > 0 ? [...alarms, iterationLine(progress, { data, time })] : alarms
 }
 
@@ -246,16 +248,16 @@ function iterationLine(
   progress: Progress,
   { data, time }: Pick<LoggedEvent<'IterationCompleted'>, 'data' | 'time'>,
 ): Line {
-  const { iterations, startedMs, accuracies, unitTests, verdicts, accepted, acceptedInAll } = progress
+  const { iterations, startedMs, accuracies, verdicts, accepted, acceptedInAll } = progress
   const took = time - (startedMs.at(-1) ?? time)
   const left = usualMs(startedMs, time) * (iterations - data.iteration)
   const accuracy = accuracyOf(data.accuracy, progress.failedInTraining)
   accuracies.push(accuracy.value)
-  const judge = unitTests.line() ?? `judge ${ratio(verdicts)}`
+  const judge = progress.unitTests.line() ?? (progress.judged > 0 ? `judge ${ratio(verdicts)}` : null)
   const fields = [
     `iteration ${`${data.iteration}/${iterations}`.padEnd(2 * `${iterations}`.length + 1)}`,
     `accuracy ${interval(accuracy)}`,
-    judge,
+    ...(judge === null ? [] : [judge]),
     `tasks +${accepted} (${acceptedInAll})`.padEnd(13),
     (took < 90_000 ? `${(took / 1000).toFixed(1)} s` : duration(took)).padStart(6),
     `left ${duration(left)}`.padEnd(11),
