@@ -3,6 +3,7 @@
 /** Files and folders that everybody may know. They know one another alone. */
 export const COMMON = [
   'clock',
+  'columns',
   'command-line',
   'errors',
   'exact-json',

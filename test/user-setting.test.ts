@@ -95,10 +95,10 @@ test('games that tell more than the context holds are left out of both starts, a
   ]
   const head = startHead(root, 'wordy', [...SETTINGS, ...settings])
   assert.is(await head.status, 0, head.output())
-  assert.match(head.output(), /policy ready: .*demonstrationsTooLong \d/)
+  assert.match(head.output(), /policy ready: [^:]*demonstrationsTooLong \d/)
   const failed = eventsOf('wordy', ['RolloutFailed'])
   assert.ok(failed.some(({ data }) => /context was full/.test(data.error)))
-  assert.match(head.output(), /reward model ready: .*failedRollouts \d/)
+  assert.match(head.output(), /reward model ready: [^:]*failedRollouts \d/)
   const started = eventsOf('wordy', ['RewardModelUpdated'])
   assert.ok(started.length > 0)
 })
@@ -151,7 +151,7 @@ export const setting = {
     )
     assert.match(head.output(), message)
   }
-  assert.match(head.output(), /policy ready: .*failedDemonstrations \d/)
+  assert.match(head.output(), /policy ready: [^:]*failedDemonstrations \d/)
   assert.match(
     readFileSync(join(root, 'faulty/logs/policy.log'), 'utf8'),
     /at Object\.step|at .*faulty-nim\.ts:5/,

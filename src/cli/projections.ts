@@ -6,51 +6,39 @@ import { loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
-import { wilson } from '../learning/interval.ts'
 import { PROJECTIONS } from '../projections/all.ts'
 import { type KeptProjections, openKept } from '../projections/kept.ts'
 import { clearProjections, type Projection } from '../projections/projection.ts'
 import { projectionsOf } from '../projections/registry.ts'
-import {
-  type Agreement,
-  accuracyRows,
-  growth,
-  healthRows,
-  type KindRow,
-  kindRows,
-  lineageRows,
-  qualityRows,
-  throughputRows,
-  unitTestRows,
-} from '../projections/views.ts'
 import { canWrite, openKeptFile } from '../replay/projections.ts'
 import type { Command } from './command.ts'
 import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
-
-const VIEWS = {
-  accuracy: accuracyRows,
-  kinds: kindRows,
-  'reward-quality': qualityRows,
-  'task-growth': growth,
-  throughput: throughputRows,
-  lineage: lineageRows,
-  'training-health': healthRows,
-  'unit-tests': unitTestRows,
-} as const
-type View = keyof typeof VIEWS
+import { VIEWS, type View, viewText } from './projection-tables.ts'
+import { table } from './table.ts'
 
 export const command: Command = {
   summary: 'figures of a run, as they follow from its log',
   help: `
-rl projections RUN show [VIEW...] [--json]   ${Object.keys(VIEWS).join(', ')}, and your own by their names
-rl projections RUN rebuild [--json]          throws the tables away and folds the whole log again
+rl projections RUN show                  each view in short
+rl projections RUN show VIEW...          the last rows of ${Object.keys(VIEWS).join(', ')}, or all of your own
+rl projections RUN rebuild [--json]      throws the tables away and folds the whole log again
+
+  --all    shows all rows and columns in full, however wide
+  --json   prints all of it for tools
 
 Accuracies come with n and a 95 % interval (Wilson). n counts rollouts with an outcome. Rollouts that failed, or whose
 environment abstained, are counted beside it. ${TRUST_HELP}.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
-      { options: { json: { type: 'boolean', default: false }, ...TRUST }, allowPositionals: true },
+      {
+        options: {
+          json: { type: 'boolean', default: false },
+          all: { type: 'boolean', default: false },
+          ...TRUST,
+        },
+        allowPositionals: true,
+      },
       argv,
     )
     const [run, action = 'show', ...views] = positionals
@@ -64,7 +52,10 @@ environment abstained, are counted beside it. ${TRUST_HELP}.
       for (const view of views) if (!known.includes(view)) throw unknownView(view, known)
       const json = values.json ?? false
       if (action === 'rebuild') rebuild(log, file, users, json)
-      else show(log, file, users, views.length > 0 ? views : known, json)
+      else {
+        const most = values.all ? null : views.length > 0 ? LAST_ROWS : FEW_ROWS
+        show(log, file, users, views.length > 0 ? views : known, json ? 'json' : most)
+      }
     } finally {
       log.close()
     }
@@ -104,7 +95,8 @@ function show(
   file: string,
   users: readonly Projection[],
   views: readonly string[],
-  json: boolean,
+  /** Most rows of a view. Null for all, `json` for all of it for tools. */
+  most: number | null | 'json',
 ): void {
   const { db, close } = openKeptFile(file)
   try {
@@ -112,14 +104,33 @@ function show(
     projections.catchUp(log)
     for (const view of views) {
       const own = users.find(({ name }) => name === view)
-      if (json)
+      if (most === 'json')
         printJson({ run: log.run, view, ...(own ? ownRows(db, own) : asObject(VIEWS[view as View](db))) })
-      else printLine(`${view}\n${own ? ownText(db, own) : FORMATS[view as View](db)}\n`)
+      else
+        printLine(`${own ? `${view}\n${ownText(db, own)}` : builtInText(db, view as View, most, log.run)}\n`)
     }
+    if (most === FEW_ROWS)
+      printLine(
+        `more of one: rl projections ${log.run} show VIEW\nall of it: rl projections ${log.run} show --all`,
+      )
     tellFailed(projections)
   } finally {
     close()
   }
+}
+
+/** Rows of a view that is asked for by its name, and of one that is not. */
+const LAST_ROWS = 20
+const FEW_ROWS = 3
+
+function builtInText(db: Database.Database, view: View, most: number | null, run: string): string {
+  const { text, shown, rows, cut } = viewText(db, view, most)
+  if (rows === 0) return `${view}: no rows`
+  const count = shown < rows ? `the last ${shown} of ${rows} rows` : `${rows} row${rows === 1 ? '' : 's'}`
+  if (most === FEW_ROWS) return `${view}: ${count}\n${text}`
+  const left = [...(shown < rows ? ['rows'] : []), ...(cut ? ['columns'] : [])].join(' and ')
+  const how = left === '' ? '' : `; all ${left}: rl projections ${run} show ${view} --all`
+  return `${view}\n${text}\n${count}${how}`
 }
 
 /** All rows of a user's projection, by table, in order of their keys. */
@@ -142,7 +153,7 @@ function ownText(db: Database.Database, projection: Projection): string {
       const rows = (tables[name] as Record<string, string | number | null>[]).map((row) =>
         columns.map((column) => row[column] ?? '-'),
       )
-      return `${name === projection.name ? '' : `${name}\n`}${table(columns, rows)}`
+      return `${name === projection.name ? '' : `${name}\n`}${table(columns, rows).text}`
     })
     .join('\n')
 }
@@ -157,215 +168,6 @@ function tellFailed({ failed }: KeptProjections): void {
 /** A list of rows as an object, for --json. */
 function asObject(rows: unknown): object {
   return Array.isArray(rows) ? { rows } : (rows as object)
-}
-
-const FORMATS: Readonly<Record<View, (db: Database.Database) => string>> = {
-  accuracy: (db) =>
-    table(
-      [
-        'iteration',
-        'purpose',
-        'split',
-        'policy',
-        'tasks',
-        'accuracy',
-        '95 %',
-        'n',
-        'failed',
-        'abstained',
-        'steps',
-      ],
-      accuracyRows(db).map((row) => {
-        const { iteration, purpose, split, policyVersion, tasks } = row
-        return [
-          ...[iteration, purpose, split, policyVersion, tasks],
-          ...withInterval(row),
-          ...[row.failed, row.abstained, row.meanSteps?.toFixed(1) ?? '-'],
-        ]
-      }),
-    ),
-  kinds: (db) =>
-    table(
-      ['split', 'kind', 'first accuracy', '95 %', 'n', 'last accuracy', '95 %', 'n', 'without outcome'],
-      firstAndLast(kindRows(db)).map(({ first, last }) => [
-        first.split,
-        first.kind,
-        ...withInterval(first),
-        ...withInterval(last),
-        first.failed + first.abstained + last.failed + last.abstained,
-      ]),
-    ),
-  'reward-quality': (db) =>
-    table(
-      [
-        'iteration',
-        'purpose',
-        'version',
-        'steps',
-        'process',
-        'balanced',
-        'by majority',
-        'outcome',
-        'by majority',
-        'mean verdict',
-        'unreadable',
-      ],
-      qualityRows(db).map((row) => [
-        row.iteration,
-        row.purpose,
-        row.rewardModelVersion,
-        row.steps,
-        share(row.process.single),
-        row.process.single.balanced?.toFixed(3) ?? '-',
-        share(row.process.majority),
-        share(row.outcome.single),
-        share(row.outcome.majority),
-        row.meanVerdict.toFixed(2),
-        row.unreadable,
-      ]),
-    ),
-  'task-growth'(db) {
-    const { rows, fit } = growth(db)
-    const line = fit
-      ? `\naccepted = ${fit.slope.value.toFixed(2)} an iteration, R^2 ${fit.r2.toFixed(3)}`
-      : ''
-    return `${table(
-      ['iteration', 'proposed', 'refused', 'accepted', 'harder', 'rejected', 'in all'],
-      rows.map((row) => [
-        row.iteration,
-        row.proposed,
-        row.refused,
-        row.accepted,
-        row.acceptedHarder,
-        row.rejected,
-        row.acceptedSoFar,
-      ]),
-    )}${line}`
-  },
-  'unit-tests': (db) =>
-    table(
-      [
-        'iteration',
-        'purpose',
-        'split',
-        'tasks',
-        'code',
-        'unit tests',
-        'of tasks',
-        'detect',
-        'of tasks',
-        'best of N',
-        'novel: unit tests',
-        'detect',
-        'best of N',
-        'tests',
-        'unreadable',
-        'flaky',
-      ],
-      unitTestRows(db).map((row) => [
-        row.iteration,
-        row.purpose,
-        row.split,
-        row.tasks,
-        row.code?.toFixed(3) ?? '-',
-        row.unitTest?.toFixed(3) ?? '-',
-        row.unitTestTasks,
-        row.detect?.toFixed(3) ?? '-',
-        row.detectTasks,
-        row.bestOfN?.toFixed(3) ?? '-',
-        row.novelUnitTest?.toFixed(3) ?? '-',
-        row.novelDetect?.toFixed(3) ?? '-',
-        row.novelBestOfN?.toFixed(3) ?? '-',
-        row.novelTests,
-        `${row.invalidTests} of ${row.tests}`,
-        row.flaky,
-      ]),
-    ),
-  throughput: (db) =>
-    table(
-      ['iteration', 'seconds', 'rollouts', '/s', 'prompt', 'cached', 'generated', 'judged steps'],
-      throughputRows(db).map((row) => [
-        row.iteration,
-        row.seconds?.toFixed(1) ?? '-',
-        row.rollouts,
-        row.rolloutsPerSecond?.toFixed(1) ?? '-',
-        row.promptTokens,
-        row.cachedTokens,
-        row.completionTokens,
-        row.stepsScored,
-      ]),
-    ),
-  lineage: (db) =>
-    table(
-      ['iteration', 'slot', 'direction', 'parent', 'accuracy', 'task', 'status', 'accuracy', 'reason'],
-      lineageRows(db).map((row) => [
-        row.iteration,
-        row.slot,
-        row.direction ?? '-',
-        row.parent ?? '-',
-        tally(row.parentSuccesses, row.parentN),
-        row.task ?? '-',
-        row.status,
-        tally(row.successes, row.n),
-        row.reason ?? '-',
-      ]),
-    ),
-  'training-health': (db) =>
-    table(
-      ['role', 'version', 'rollouts', 'samples', 'figures', 'stopped'],
-      healthRows(db).map((row) => [
-        row.role,
-        row.version,
-        row.rollouts,
-        row.samples,
-        Object.entries(row.metrics)
-          .map(([name, value]) => `${name} ${Number(value.toPrecision(3))}`)
-          .join(', '),
-        row.stopped ?? '-',
-      ]),
-    ),
-}
-
-type Measured = { readonly successes: number; readonly n: number }
-
-/** An accuracy, its interval and n. */
-function withInterval({ successes, n }: Measured): [string, string, number] {
-  const { value, low, high } = wilson(successes, n)
-  return [value.toFixed(3), `[${low.toFixed(3)}, ${high.toFixed(3)}]`, n]
-}
-
-/**
- * Returns the first and the last evaluation of each kind. Rows of a kind are adjacent, in order of their
- * iterations.
- */
-function firstAndLast(rows: readonly KindRow[]): { first: KindRow; last: KindRow }[] {
-  const found = new Map<string, { first: KindRow; last: KindRow }>()
-  for (const row of rows) {
-    const name = `${row.split} ${row.kind}`
-    found.set(name, { first: found.get(name)?.first ?? row, last: row })
-  }
-  return [...found.values()]
-}
-
-function share({ right, n }: Agreement): string {
-  return n === 0 ? '-' : (right / n).toFixed(3)
-}
-
-function tally(successes: number | null, n: number | null): string {
-  return n === null ? '-' : `${successes}/${n}`
-}
-
-function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const cells = [head, ...rows.map((row) => row.map((cell) => inLine(String(cell))))]
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column].length)))
-  return cells
-    .map((row) =>
-      row
-        .map((cell, i) => cell.padEnd(widths[i]))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
 }
 
 function unknownView(view: string, known: readonly string[]): RlError {

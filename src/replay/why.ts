@@ -219,7 +219,10 @@ function share(tally: Tally): string {
 }
 
 export function unknown(message: string): RlError {
-  return new RlError(message, { code: 'why.unknown', hint: 'rl projections RUN show lineage lists tasks' })
+  return new RlError(message, {
+    code: 'why.unknown',
+    hint: 'rl projections RUN show lineage --all lists tasks',
+  })
 }
 
 function historyOf(log: LogReader, slot: string): LoggedEvent[] {

@@ -57,7 +57,7 @@ const tested = (cases: readonly TaskCase[]) =>
     novel,
   }))
 
-test('the projection and the line of an iteration give the figures of the rules, exclusions included', () => {
+test('the projection gives the figures of the rules, the line of an iteration that of right tests, exclusions included', () => {
   fc.assert(
     fc.property(tasks, (cases) => {
       const events = eventsOf(cases)
@@ -82,18 +82,8 @@ test('the projection and the line of an iteration give the figures of the rules,
 
       const progress = unitTestProgress()
       for (const event of events)
-        if (event.type === 'ProgramTested' || event.type === 'UnitTestWritten' || event.type === 'StepScored')
-          progress.see(event)
-      const shown = (value: number | null) => (value === null ? '-' : value.toFixed(2))
-      assert.match(
-        progress.line() ?? '',
-        `code ${shown(expected.code)} unit tests ${shown(expected.unitTest)} detect ${shown(expected.detect)}`,
-      )
-      const novelLine = `novel unit tests ${shown(codingMetrics(novel).unitTest)} detect ${shown(codingMetrics(novel).detect)}`
-      assert.is(
-        progress.line()?.includes(novelLine),
-        novel.some(({ valid }) => valid.length > 0),
-      )
+        if (event.type === 'ProgramTested' || event.type === 'StepScored') progress.see(event)
+      assert.is(progress.line(), `tests ${expected.unitTest === null ? '-' : expected.unitTest.toFixed(2)}`)
     }),
     { numRuns: 300 },
   )

@@ -5,6 +5,7 @@
 import { mkdirSync } from 'node:fs'
 import { relative } from 'node:path'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
+import { WIDTH, wrap } from '../../columns.ts'
 import { differencesFrom } from '../../config/differences.ts'
 import { type Config, configDigest, loggable, loggedConfig, openConfig } from '../../config.ts'
 import { loadSetting } from '../../environments/settings.ts'
@@ -42,7 +43,7 @@ import { checkModules, markOwn } from './own-runs.ts'
 import { backendLine } from './terminal/backend-line.ts'
 import { openDisplay } from './terminal/display.ts'
 import { dryRun } from './terminal/dry-run.ts'
-import { planLines } from './terminal/plan.ts'
+import { inColumns, planLines } from './terminal/plan.ts'
 import { openReports } from './terminal/reports.ts'
 import { runtimeLine } from './terminal/runtime-line.ts'
 import { isSimulated, summaryLines } from './terminal/summary.ts'
@@ -232,9 +233,12 @@ function checkSaid(config: Config, { run, config: named, configGiven, set }: Sta
     .slice(0, 3)
     .map(({ key, origin, said, holds }) => `${key} is ${holds}, and ${origin} says ${said}`)
   const more = differences.length > 3 ? `; and ${differences.length - 3} more` : ''
-  process.stdout.write(
-    `the run '${run}' goes on with its own config, which never changes: ${told.join('; ')}${more}; ${branch} branches off\n`,
+  const lines = wrap(
+    `the run '${run}' goes on with its own config, which never changes: ${told.join('; ')}${more}; to branch off: ${branch}`,
+    WIDTH,
+    '  ',
   )
+  process.stdout.write(`${lines.join('\n')}\n`)
 }
 
 /** Tells that a run is over, and how to prolong it. Returns false if it is not over. */
@@ -292,14 +296,14 @@ function changeLines(log: LogReader, now: MadeBy): string[] {
     .map(({ data }) => data)
     .findLast(({ codeVersion }) => codeVersion !== undefined)
   if (before === undefined) return []
-  const check = `npm run -s rl -- replay ${log.run} tells whether its decisions are the same`
+  const check = `are its decisions the same? npm run -s rl -- replay ${log.run}`
   return [
     ...(before.codeVersion === now.codeVersion
       ? []
-      : [`  code         ${now.codeVersion}; before it was ${before.codeVersion}: ${check}`]),
+      : inColumns('code', `${now.codeVersion}; before it was ${before.codeVersion}; ${check}`)),
     ...(JSON.stringify(before.rules) === JSON.stringify(now.rules)
       ? []
-      : [`  rules        a module of yours has changed: ${check}`]),
+      : inColumns('rules', `a module of yours has changed; ${check}`)),
   ]
 }
 
@@ -318,7 +322,7 @@ function elsewhereLines(
     ? `from another account, with NATS_USER and NATS_PASSWORD of ${relative('', credentials)}/${user}.json`
     : 'from other hosts, with the same NATS_... variables'
   return [
-    `  waiting for ${missing.join(', ')}; start each with (${from})`,
+    ...wrap(`  waiting for ${missing.join(', ')}; start each with (${from})`, WIDTH, '    '),
     `    npm start -- --role ${missing[0]} --run ${run} --nats ${bus.url}`,
   ]
 }

@@ -21,7 +21,7 @@ test('of long work one line is said now and then, without control characters; sh
     now = at
     hear(name, text)
   }
-  assert.equal(said, ['policy: update 4 [2J', `policy: ${'x'.repeat(200)}`])
+  assert.equal(said, ['policy: update 4 [2J', `policy: ${'x'.repeat(92)}`])
 })
 
 test.run()

@@ -1,4 +1,5 @@
 /** Shows a run while it goes on: on a terminal a bar that is redrawn below the lines, in a pipe plain lines. */
+import { WIDTH } from '../../../columns.ts'
 import { forTerminal } from '../../../command-line.ts'
 import type { LoggedEvent } from '../../../events/catalogue.ts'
 import type { LogReader } from '../../../events/log-reader.ts'
@@ -23,8 +24,8 @@ export function openDisplay(
   output: NodeJS.WriteStream = process.stdout,
 ): Display {
   const write = openWriter(output)
-  const progress = startProgress(iterations)
   const mark = simulated ? ' | simulated' : ''
+  const progress = startProgress(iterations, WIDTH - mark.length)
   const draws = output.isTTY === true
   let drawn = false
 

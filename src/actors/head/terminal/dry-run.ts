@@ -4,6 +4,7 @@
  */
 import { stringify } from 'yaml'
 import { runFolder } from '../../../broker/connection.ts'
+import { wrap } from '../../../columns.ts'
 import { policyWorkerOf } from '../../../config/roles.ts'
 import { type Config, loggable } from '../../../config.ts'
 import { openSetting } from '../../../environments/open.ts'
@@ -15,7 +16,7 @@ import type { HubCopy } from '../../../models/hub-folder.ts'
 import { type FirstTurn, firstTurns } from '../../first-turns.ts'
 import type { StartOptions } from '../../start-options.ts'
 import { backendLine } from './backend-line.ts'
-import { inColumns, planLines, wrap } from './plan.ts'
+import { inColumns, planLines } from './plan.ts'
 import { runtimeLine } from './runtime-line.ts'
 
 const PROMPTS = 3

@@ -1,6 +1,7 @@
 /** One screen with the plan of a run. */
 import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
+import { WIDTH, wrap } from '../../../columns.ts'
 import { type Config, configDigest } from '../../../config.ts'
 import { settingOf } from '../../../environments/settings.ts'
 import { type HubCopy, sizeAndLicence } from '../../../models/hub-folder.ts'
@@ -70,31 +71,18 @@ export function planLines({
         ? 'a nats-server of its own on loopback, random port, a user a role'
         : 'the one that --nats names',
     ],
+    ...(options.dryRun ? [] : [['figures', `npm run -s rl -- projections ${run} show`] as const]),
     ['roles here', options.roles.length === 0 ? 'none: start them elsewhere' : options.roles.join(', ')],
   ]
   return ['', ...rows.flatMap(([name, text]) => inColumns(name, text)), '']
 }
 
-/** Columns of a terminal that a line may take. */
-const WIDTH = 100
 const INDENT = 15
 
 /** Returns a name and its text, wrapped between words. */
 export function inColumns(name: string, text: string): string[] {
   const lines = wrap(text, WIDTH - INDENT)
   return lines.map((line, index) => `  ${(index === 0 ? name : '').padEnd(INDENT - 2)}${line}`)
-}
-
-/** Breaks a line into lines of at most `width` columns. A longer word stands alone. */
-export function wrap(text: string, width = WIDTH): string[] {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + 1 + word.length <= width)
-      lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(word)
-  }
-  return lines
 }
 
 function hubText(hub: HubCopy | null): string {

@@ -1,15 +1,16 @@
 /** The terminal's view of a running run: a fold of its events, and the lines that a person reads. */
+import { sparkline, WIDTH, wrap } from '../../../columns.ts'
 import type { LoggedEvent } from '../../../events/catalogue.ts'
 import type { LogReader } from '../../../events/log-reader.ts'
 import { isHeld, isLifted } from '../../../events/run-turn.ts'
 import { type Estimate, wilson } from '../../../learning/interval.ts'
-import { progressLabel } from '../../../learning/progress-labels.ts'
 import { type UnitTestProgress, unitTestProgress } from './unit-test-progress.ts'
 
 export type Progress = {
   readonly iterations: number
+  /** Columns that a line may take. */
+  readonly width: number
   iteration: number
-  policyVersion: number
   requested: number
   ended: number
   failed: number
@@ -19,48 +20,54 @@ export type Progress = {
   /** Rollouts whose prompt did not fit any more. */
   outOfContext: number
   judged: number
-  successes: number
-  scored: number
   accepted: number
   rejected: number
   acceptedInAll: number
-  /** Verdicts that agree with the sign of true progress, and with the outcome. */
-  process: { right: number; n: number }
-  outcome: { right: number; n: number }
+  /** Verdicts, and those that agree with the outcome of their rollout. */
+  verdicts: { right: number; n: number }
   /** Success of the iteration's rollouts by their ids. */
   success: Map<string, boolean>
   readonly unitTests: UnitTestProgress
-  generatedTokens: number
-  trainedTokens: number
-  staleness: number
   /** Start of each iteration. */
   startedMs: number[]
-  health: string[]
+  /** Accuracy of training in each iteration. */
+  accuracies: number[]
 }
 
 /** A line that an event shows to a person. An event may show none or several. */
 export type Line = string
 
-export function startProgress(iterations: number): Progress {
+export function startProgress(iterations: number, width = WIDTH): Progress {
   return {
     iterations,
+    width,
     iteration: -1,
-    policyVersion: 0,
     acceptedInAll: 0,
     unitTests: unitTestProgress(),
-    staleness: 0,
     startedMs: [],
+    accuracies: [],
     ...startIteration(),
   }
 }
+
+/** Types of events of which a resumed run still shows something. */
+const SUMMED = ['IterationStarted', 'RolloutFailed', 'IterationCompleted'] as const
 
 /** Counts the events before the open iteration. Returns the position before it. */
 export function goOn(progress: Progress, log: LogReader): number {
   const open = log.newest(['IterationStarted'])
   if (open === null) return 0
   progress.acceptedInAll = log.countOf('TaskAccepted', open.position)
-  for (const { time } of log.events({ types: ['IterationStarted'], until: open.position - 1 }))
-    progress.startedMs.push(time)
+  let failed = 0
+  for (const event of log.events({ types: SUMMED, until: open.position - 1 })) {
+    if (event.type === 'IterationStarted') {
+      progress.startedMs.push(event.time)
+      failed = 0
+    } else if (event.type === 'RolloutFailed') {
+      if (event.data.purpose === 'train') failed++
+    } else if (event.data.accuracy.n > 0)
+      progress.accuracies.push(accuracyOf(event.data.accuracy, failed).value)
+  }
   return open.position - 1
 }
 
@@ -68,9 +75,9 @@ export function goOn(progress: Progress, log: LogReader): number {
 export function follow(progress: Progress, event: LoggedEvent): readonly Line[] {
   switch (event.type) {
     case 'PolicyUpdated':
-      return modelUpdated(progress, 'policy', event)
+      return modelUpdated(progress.width, 'policy', event)
     case 'RewardModelUpdated':
-      return modelUpdated(progress, 'reward model', event)
+      return modelUpdated(progress.width, 'reward model', event)
     case 'PolicyPublished':
       return modelPublished('policy', event)
     case 'RewardModelPublished':
@@ -90,7 +97,6 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
       if (event.data.purpose === 'train') progress.failedInTraining++
       return []
     case 'ProgramTested':
-    case 'UnitTestWritten':
       progress.unitTests.see(event)
       return []
     case 'ProgramFlaky':
@@ -113,7 +119,7 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
     case 'EvaluationCompleted':
       return [evaluationLine(event)]
     case 'IterationCompleted':
-      return event.data.accuracy.n > 0 ? [iterationLine(progress, event)] : []
+      return iterationLines(progress, event)
     case 'StallDetected':
       return [
         `stalled: ${event.data.owner} waits for ${event.data.waitingFor} from ${event.data.from} since ${clock(event.data.since)}`,
@@ -153,10 +159,7 @@ export function barLine(progress: Progress, width = 24): string {
 function beginIteration(progress: Progress, { data, time }: LoggedEvent<'IterationStarted'>): void {
   progress.startedMs.push(time)
   progress.unitTests.begin()
-  Object.assign(progress, startIteration(), {
-    iteration: data.iteration,
-    staleness: Math.max(0, data.iteration - 1 - data.policyVersion),
-  })
+  Object.assign(progress, startIteration(), { iteration: data.iteration })
 }
 
 /** Counts that begin anew in each iteration. */
@@ -169,52 +172,37 @@ function startIteration() {
     flaky: 0,
     outOfContext: 0,
     judged: 0,
-    successes: 0,
-    scored: 0,
     accepted: 0,
     rejected: 0,
-    process: { right: 0, n: 0 },
-    outcome: { right: 0, n: 0 },
+    verdicts: { right: 0, n: 0 },
     success: new Map<string, boolean>(),
-    generatedTokens: 0,
-    trainedTokens: 0,
-    health: [],
   } satisfies Partial<Progress>
 }
 
 function rolloutEnded(progress: Progress, { data }: LoggedEvent<'TrajectoryCompleted'>): void {
   progress.ended++
   if (data.ended === 'context') progress.outOfContext++
-  progress.generatedTokens += data.usage.completionTokens
-  if (data.outcome.kind !== 'scored') return
-  progress.success.set(data.rollout, data.outcome.success)
-  if (data.purpose !== 'train') return
-  progress.scored++
-  if (data.outcome.success) progress.successes++
+  if (data.outcome.kind === 'scored') progress.success.set(data.rollout, data.outcome.success)
 }
 
-function stepScored(progress: Progress, { data }: LoggedEvent<'StepScored'>): void {
+function stepScored({ verdicts, success }: Progress, { data }: LoggedEvent<'StepScored'>): void {
   const verdict = data.judgements.reduce((sum, judgement) => sum + judgement.score, 0)
-  if (verdict === 0) return
-  if (data.progress !== null) count(progress.process, verdict > 0 === (progressLabel(data.progress) === 1))
-  const success = progress.success.get(data.rollout)
-  if (success !== undefined) count(progress.outcome, verdict > 0 === success)
-}
-
-function count(tally: { right: number; n: number }, right: boolean): void {
-  tally.n++
-  if (right) tally.right++
+  const succeeded = success.get(data.rollout)
+  if (verdict === 0 || succeeded === undefined) return
+  verdicts.n++
+  if (verdict > 0 === succeeded) verdicts.right++
 }
 
 function modelUpdated(
-  progress: Progress,
+  width: number,
   what: string,
   { data }: LoggedEvent<'PolicyUpdated'> | LoggedEvent<'RewardModelUpdated'>,
 ): readonly Line[] {
-  progress.trainedTokens += data.metrics.tokens ?? 0
-  if (what === 'policy') progress.policyVersion = data.version
-  if (data.version === 0) return [`${what} ready: ${figures(data.metrics)}`]
-  if (what === 'policy') progress.health.push(healthOf(data.metrics))
+  if (data.version === 0) {
+    // A figure stays beside its name.
+    const lines = wrap(`${what} ready: ${figures(data.metrics, '\u00a0')}`, width, '  ')
+    return lines.map((line) => line.replaceAll('\u00a0', ' '))
+  }
   return data.stopped ? [`${what} ${data.version}: update stopped: ${data.stopped}`] : []
 }
 
@@ -237,56 +225,71 @@ function usualMs(startedMs: readonly number[], endedMs: number): number {
   return lengths.sort((a, b) => a - b)[lengths.length >> 1]
 }
 
-function iterationLine(progress: Progress, { data, time }: LoggedEvent<'IterationCompleted'>): Line {
-  const seconds = (time - (progress.startedMs.at(-1) ?? time)) / 1000
-  const rate = (progress.generatedTokens + progress.trainedTokens) / Math.max(seconds, 0.001)
-  const left = usualMs(progress.startedMs, time) * (progress.iterations - data.iteration)
-  const parts = [
-    `iteration ${data.iteration}/${progress.iterations}`,
-    // A failed rollout counts as no success. Without it the figure would be too high.
-    `accuracy ${interval(wilson(data.accuracy.successes, data.accuracy.n + progress.failedInTraining))}`,
-    progress.unitTests.line() ??
-      `judge process ${ratio(progress.process)} outcome ${ratio(progress.outcome)}`,
-    `tasks +${progress.accepted} of ${progress.accepted + progress.rejected} (${progress.acceptedInAll} in all)`,
-    ...progress.health,
-    `stale ${progress.staleness}`,
-    `${Math.round(rate)} tok/s`,
-    `${seconds.toFixed(1)} s`,
-    `left ${duration(left)}`,
+/** One line of an iteration, and above it a line for each thing that went wrong. */
+function iterationLines(
+  progress: Progress,
+  { run, data, time }: LoggedEvent<'IterationCompleted'>,
+): readonly Line[] {
+  const { iteration } = data
+  const look = `rl log ${run} tail --type`
+  const wrong = [
+    [progress.failed, 'rollout', `of iteration ${iteration} failed: ${look} RolloutFailed`],
+    [progress.flaky, 'flaky program', `in iteration ${iteration}: ${look} ProgramFlaky`],
+    [progress.outOfContext, 'rollout', `of iteration ${iteration} ended at the context's end`],
+  ] as const
+  const alarms = wrong.flatMap(([count, what, text]) =>
+    count > 0 ? [`${count} ${what}${count === 1 ? '' : 's'} ${text}`] : [],
+  )
+  return data.accuracy.n > 0 ? [...alarms, iterationLine(progress, { data, time })] : alarms
+}
+
+const GAP = '  '
+const MOST_BARS = 20
+
+/** The last iterations are drawn in the columns that are left. If there are too few, the last fields are left out. */
+function iterationLine(
+  progress: Progress,
+  { data, time }: Pick<LoggedEvent<'IterationCompleted'>, 'data' | 'time'>,
+): Line {
+  const { iterations, startedMs, accuracies, verdicts, accepted, acceptedInAll } = progress
+  const took = time - (startedMs.at(-1) ?? time)
+  const left = usualMs(startedMs, time) * (iterations - data.iteration)
+  const accuracy = accuracyOf(data.accuracy, progress.failedInTraining)
+  accuracies.push(accuracy.value)
+  const judge = progress.unitTests.line() ?? (progress.judged > 0 ? `judge ${ratio(verdicts)}` : null)
+  const fields = [
+    `iteration ${`${data.iteration}/${iterations}`.padEnd(2 * `${iterations}`.length + 1)}`,
+    `accuracy ${interval(accuracy)}`,
+    ...(judge === null ? [] : [judge]),
+    `tasks +${accepted} (${acceptedInAll})`.padEnd(13),
+    (took < 90_000 ? `${(took / 1000).toFixed(1)} s` : duration(took)).padStart(6),
+    `left ${duration(left)}`.padEnd(11),
   ]
-  if (progress.flaky > 0) parts.splice(3, 0, `${progress.flaky} flaky programs`)
-  if (progress.outOfContext > 0) parts.splice(3, 0, `${progress.outOfContext} ended at the context's end`)
-  if (progress.failed > 0) parts.splice(3, 0, `${progress.failed} rollouts failed`)
-  return parts.filter((part) => part !== '').join(' | ')
+  while (fields.join(GAP).length > progress.width) fields.pop()
+  const room = Math.min(MOST_BARS, progress.width - [...fields, ''].join(GAP).length)
+  if (room > 0) fields.push(sparkline(accuracies.slice(-room)))
+  return fields.join(GAP).trimEnd()
+}
+
+/** A failed rollout counts as no success. Without it the figure would be too high. */
+function accuracyOf({ successes, n }: { successes: number; n: number }, failed: number): Estimate {
+  return wilson(successes, n + failed)
 }
 
 function evaluationLine({ data }: LoggedEvent<'EvaluationCompleted'>): Line {
   const { successes, n } = data.rollouts
   const failed = data.failed > 0 ? `, ${data.failed} failed` : ''
-  return `evaluation of policy ${data.policyVersion} on ${data.split}: ${interval(wilson(successes, n))}${failed}, ${data.meanSteps.toFixed(1)} steps`
+  const figure = `${interval(wilson(successes, n))} n ${n}${failed}`
+  return `evaluation of policy ${data.policyVersion} on ${data.split}: ${figure}, ${data.meanSteps.toFixed(1)} steps`
 }
 
-function healthOf(metrics: Readonly<Record<string, number>>): string {
-  const shown = [
-    ['kl', metrics.kl],
-    ['entropy', metrics.entropy],
-    ['clip', metrics.clipShare],
-    ['grad', metrics.gradientNorm],
-    ['flat', metrics.flatShare],
-  ] as const
-  return shown
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name} ${short(value)}`)
-    .join(' ')
-}
-
-function figures(metrics: Readonly<Record<string, number>>): string {
-  const parts = Object.entries(metrics).map(([name, value]) => `${name} ${short(value)}`)
+function figures(metrics: Readonly<Record<string, number>>, space: string): string {
+  const parts = Object.entries(metrics).map(([name, value]) => `${name}${space}${short(value)}`)
   return parts.length > 0 ? parts.join(', ') : 'no figures'
 }
 
-function interval({ value, low, high, n }: Estimate): string {
-  return `${value.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}] n ${n}`
+function interval({ value, low, high }: Estimate): string {
+  return `${value.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`
 }
 
 function ratio({ right, n }: { right: number; n: number }): string {

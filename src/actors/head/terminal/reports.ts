@@ -2,10 +2,10 @@
  * Shows what processes print of long work, e.g. of a cold start. Each process gets one line now and then, so that
  * nobody waits without a word.
  */
+import { WIDTH } from '../../../columns.ts'
 
 /** Shortest time between two lines of a process. */
 const EVERY_MS = 15_000
-const MOST_CHARACTERS = 200
 
 /**
  * Takes the output of processes. Short work is never shown.
@@ -25,7 +25,7 @@ export function openReports(say: (line: string) => void, now: () => number = () 
         ?.replace(/\p{Cc}/gu, ' ')
       if (!line) return
       saidAt.set(name, now())
-      say(`${name}: ${line.slice(0, MOST_CHARACTERS)}`)
+      say(`${name}: ${line}`.slice(0, WIDTH))
     }
   }
 }

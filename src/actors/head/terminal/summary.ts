@@ -1,6 +1,7 @@
 /** Text that a person reads when a run ends or pauses: its results, and the commands to look further. */
 import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
+import { WIDTH, wrap } from '../../../columns.ts'
 import type { Config } from '../../../config.ts'
 import { settingOf } from '../../../environments/settings.ts'
 import type { EventData } from '../../../events/catalogue.ts'
@@ -43,7 +44,7 @@ export function summaryLines({ folder, config, end }: Ended): readonly string[] 
   const mark = isSimulated(config) ? ' | simulated' : ''
   return [
     '',
-    `  ${headline(end, run, iterations, config.run.iterations)}${mark}`,
+    ...wrap(`  ${headline(end, run, iterations, config.run.iterations)}${mark}`, WIDTH, '    '),
     ...config.evaluation.splits.flatMap((split) => trend(split, evaluations)).map((line) => line + mark),
     ...checkpointLines(checkpoints, config.evaluation.splits[0], evaluations),
     ...(notServed > 0
@@ -82,7 +83,11 @@ function checkpointLines(
     `  policy     ${relative('', last.folder)} (last)`,
     ...(best && bestHolder && own.length > 1
       ? [
-          `             ${relative('', bestHolder.folder)} (best of ${own.length} evaluations on ${split}: ${share(best).toFixed(3)})`,
+          ...wrap(
+            `             ${relative('', bestHolder.folder)} (best of ${own.length} evaluations on ${split}: ${share(best).toFixed(3)})`,
+            WIDTH,
+            ' '.repeat(13),
+          ),
         ]
       : []),
   ]
