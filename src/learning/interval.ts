@@ -42,6 +42,27 @@ export function meanT(values: readonly number[], level = LEVEL): Estimate {
   return { value, low: value - half, high: value + half, n }
 }
 
+/** Rollouts of one task. */
+type Cluster = { readonly successes: number; readonly n: number }
+
+/**
+ * Returns the share of successes with an interval by task. Rollouts of one task resemble each other, so they are no independent
+ * draws. The variance is the one of a ratio of cluster totals (Cochran 1977, section 3.9), with Student's t on tasks - 1 degrees
+ * of freedom. `n` is the number of tasks with rollouts. Fewer than two tasks give [0, 1].
+ * @example clusteredShare([{ successes: 1, n: 4 }, { successes: 3, n: 4 }]) // { value: 0.5, low: 0, high: 1, n: 2 }
+ */
+export function clusteredShare(tasks: readonly Cluster[], level = LEVEL): Estimate {
+  const played = tasks.filter((task) => task.n > 0)
+  const total = stableSum(played.map((task) => task.n))
+  const clusters = played.length
+  const value = total === 0 ? 0 : stableSum(played.map((task) => task.successes)) / total
+  if (clusters < 2) return { value, low: 0, high: 1, n: clusters }
+  const squares = stableSum(played.map((task) => (task.successes - value * task.n) ** 2))
+  const deviation = Math.sqrt((squares * clusters) / (clusters - 1)) / total
+  const half = studentQuantile((1 + level) / 2, clusters - 1) * deviation
+  return { value, low: Math.max(0, value - half), high: Math.min(1, value + half), n: clusters }
+}
+
 /**
  * Returns the mean with a percentile bootstrap interval. Independent units (tasks, not rollouts) are resampled with replacement.
  * @example meanBootstrap([0, 1, 1, 0, 1], { seed: [7, 0] }) // { value: 0.6, low: 0.2, high: 1, n: 5 }

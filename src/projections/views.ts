@@ -110,14 +110,18 @@ type GrowthRow = {
   readonly acceptedSoFar: number
 }
 
-/** The curve of accepted tasks and its straight line (tasks an iteration). */
-export function growth(db: Database) {
+/**
+ * The curve of accepted tasks and its straight line (tasks an iteration).
+ *
+ * @param until last iteration that counts
+ */
+export function growth(db: Database, until = Number.MAX_SAFE_INTEGER) {
   const rows = db
     .prepare(
       `SELECT iteration, proposed, refused, accepted, accepted_harder AS acceptedHarder, rejected,
-              sum(accepted) OVER (ORDER BY iteration) AS acceptedSoFar FROM task_growth ORDER BY iteration`,
+              sum(accepted) OVER (ORDER BY iteration) AS acceptedSoFar FROM task_growth WHERE iteration <= ? ORDER BY iteration`,
     )
-    .all() as GrowthRow[]
+    .all(until) as GrowthRow[]
   return { rows, fit: linearFit(rows.map(({ iteration, acceptedSoFar }) => [iteration, acceptedSoFar])) }
 }
 

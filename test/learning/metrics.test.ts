@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { judgeWarning } from '../../src/learning/health.ts'
 import {
+  clusteredShare,
   correlation,
   estimateDifference,
   meanBootstrap,
@@ -220,6 +221,24 @@ test('a correlation has the limits of Fisher, and none where nothing varies', ()
     ])?.value.toFixed(6),
     '1.000000',
   )
+})
+
+test('an interval by task is as wide as its tasks differ, whatever number of rollouts each has', () => {
+  const apart = [
+    { successes: 8, n: 8 },
+    { successes: 0, n: 8 },
+    { successes: 8, n: 8 },
+    { successes: 0, n: 8 },
+  ]
+  const alike = apart.map(() => ({ successes: 4, n: 8 }))
+  const wide = clusteredShare(apart)
+  assert.is(wide.value, 0.5)
+  assert.is(wide.n, 4)
+  // By hand: deviations of 4 each, sqrt(64 * 4 / 3) / 32 = 0.2887, times t = 3.182 of 3 degrees of freedom: beyond [0, 1].
+  assert.equal([wide.low, wide.high], [0, 1])
+  assert.equal(clusteredShare(alike), { value: 0.5, low: 0.5, high: 0.5, n: 4 })
+  assert.equal(clusteredShare([{ successes: 1, n: 2 }]), { value: 0.5, low: 0, high: 1, n: 1 })
+  assert.is(clusteredShare([...apart, { successes: 0, n: 0 }]).n, 4, 'a task without rollouts does not count')
 })
 
 test.run()
