@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs'
+import { headLives, type RunState, runStateOf } from '../actors/head/run-state.ts'
 import { runFolder, runsFolder } from '../broker/connection.ts'
 import { isoTime } from '../clock.ts'
 import { parseCommandLine, printJson, printLine } from '../command-line.ts'
@@ -6,7 +7,6 @@ import { explain } from '../errors.ts'
 import { RUN_ID } from '../events/envelope.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import type { Command } from './command.ts'
-import { headLives, type RunState, runStateOf } from './run-state.ts'
 
 export const command: Command = {
   summary: 'lists the runs of this folder',

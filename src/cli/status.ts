@@ -1,4 +1,5 @@
 import { askHead, type LiveRun } from '../actors/head/liveness.ts'
+import { headLivesAfter, type RunState, runStateOf } from '../actors/head/run-state.ts'
 import type { Wait } from '../actors/runtime/waits.ts'
 import { runFolder } from '../broker/connection.ts'
 import { isoTime } from '../clock.ts'
@@ -6,7 +7,6 @@ import { parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import type { Command } from './command.ts'
-import { headLivesAfter, type RunState, runStateOf } from './run-state.ts'
 
 export const command: Command = {
   summary: 'what every actor of a run does, and what is awaited from whom until when',

@@ -1,11 +1,12 @@
 /** State of a run, from its log and the life of its head. */
-import { askHead, type LiveRun } from '../actors/head/liveness.ts'
-import { countNotServed } from '../actors/learner/targets.ts'
-import { type RunFolder, readConnection } from '../broker/connection.ts'
-import type { LoggedEvent } from '../events/catalogue.ts'
-import type { LogReader } from '../events/log-reader.ts'
-import { type RunTurn, turnOf } from '../events/run-turn.ts'
-import { type Life, lifeOf, parseProcess } from '../platform/process-id.ts'
+
+import { type RunFolder, readConnection } from '../../broker/connection.ts'
+import type { LoggedEvent } from '../../events/catalogue.ts'
+import type { LogReader } from '../../events/log-reader.ts'
+import { type RunTurn, turnOf } from '../../events/run-turn.ts'
+import { type Life, lifeOf, parseProcess } from '../../platform/process-id.ts'
+import { countNotServed } from '../learner/targets.ts'
+import { askHead, type LiveRun } from './liveness.ts'
 
 export type RunState = {
   /** The name of its folder, by which it is addressed. */
