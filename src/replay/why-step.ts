@@ -1,10 +1,12 @@
 /**
  * Explains the reward of a step: outcome, votes, the group of its comparison, and the update that used it.
  */
-import { type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
+import { type JudgedStep, type PolicyAdvantages, policyAdvantages } from '../actors/policy/batch.ts'
 import type { Config } from '../config.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
+import { rulesOf } from '../learning/registry.ts'
+import type { RewardWeights } from '../learning/rules.ts'
 import { configAt } from './config-at.ts'
 import { type Node, node } from './tree.ts'
 import { groupOf, placed, trajectoryOf, unknown } from './why.ts'
@@ -59,13 +61,27 @@ function verdictNode(log: LogReader, rollout: string, step: number): Node[] {
 
 const VOTES = { [-1]: 'bad', 0: 'unreadable', 1: 'good' } as const
 
-/** Advantage that the config gives it among the rollouts of its task. Evaluations have none. */
-function advantageNodes(
+/** Rewards and advantages of the rollouts that were compared with each other. */
+export type GroupAdvantages = {
+  readonly learning: Config['learning']
+  /** Weights of outcome and score in the reward of a step. */
+  readonly weights: RewardWeights
+  readonly rewarded: PolicyAdvantages['rewarded']
+  /** Advantages of a rollout, [steps]. Undefined if it is not trained on. */
+  readonly of: (rollout: string) => ArrayLike<number> | undefined
+  /** Why the group is not learned from, or null. */
+  readonly unused: string | null
+}
+
+/**
+ * Returns the advantages that the config gives to the rollouts of a trajectory's group. Returns null for evaluations,
+ * which have none.
+ */
+export function groupAdvantages(
   log: LogReader,
   { data, position }: LoggedEvent<'TrajectoryCompleted'>,
-  step: number,
-): Node[] {
-  if (data.purpose === 'evaluation') return []
+): GroupAdvantages | null {
+  if (data.purpose === 'evaluation') return null
   const config = configAt(log, position)
   const rollouts = groupOf(log, data.iteration, data.slot)
   const played = rollouts.flatMap((rollout) => trajectoryOf(log, rollout)?.data ?? [])
@@ -80,24 +96,39 @@ function advantageNodes(
     scored,
     config,
   )
-  const own = rewarded.find(({ id }) => id === data.rollout)
-  if (!own) return []
-  const { reward, lambda, advantage } = config.learning
-  const { stdFloor } = config.learning.expert
   const scoredRollouts = played.filter(({ outcome }) => outcome.kind === 'scored').length
   const unused =
     leftOut(log, data, scoredRollouts, config) ?? (kept.length === 0 ? 'the task is not trained on' : null)
-  const of = (rollout: string) => (unused === null ? trained.byRollout.get(rollout)?.[step] : undefined)
+  return {
+    learning: config.learning,
+    weights: rulesOf(config).stepReward.weights({ lambda: config.learning.lambda }),
+    rewarded,
+    of: (rollout) => (unused === null ? trained.byRollout.get(rollout) : undefined),
+    unused,
+  }
+}
+
+/** Advantage that the config gives it among the rollouts of its task. Evaluations have none. */
+function advantageNodes(
+  log: LogReader,
+  trajectory: LoggedEvent<'TrajectoryCompleted'>,
+  step: number,
+): Node[] {
+  const group = groupAdvantages(log, trajectory)
+  const own = group?.rewarded.find(({ id }) => id === trajectory.data.rollout)
+  if (!group || !own) return []
+  const { reward, lambda, advantage, expert } = group.learning
+  const of = (rollout: string) => group.of(rollout)?.[step]
   return [
     node(
-      `advantage ${of(data.rollout) ?? 0}`,
+      `advantage ${of(own.id) ?? 0}`,
       {
         'outcome O': own.outcome,
         'score S': own.scores[step],
-        rule: `${reward}, lambda ${lambda}, ${advantage}, std floor ${stdFloor}`,
-        filtered: unused,
+        rule: `${reward}, lambda ${lambda}, ${advantage}, std floor ${expert.stdFloor}`,
+        filtered: group.unused,
       },
-      rewarded.map(({ id, outcome, scores }) =>
+      group.rewarded.map(({ id, outcome, scores }) =>
         node(`in its group: ${id}`, {
           outcome,
           'score at this step': scores[step] ?? null,
