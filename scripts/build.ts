@@ -9,6 +9,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { explain, RlError } from '../src/errors.ts'
+import { buildPage } from '../src/ui/server/bundle.ts'
 
 /**
  * Files that are copied: compiled WebAssembly, and code for other programs (Python, Node threads of Pyodide,
@@ -53,7 +54,10 @@ function findCompiler(): string {
 if (import.meta.url === pathToFileURL(process.argv[1]).href)
   try {
     const wanted = process.argv.slice(2)
-    for (const folder of wanted.length > 0 ? wanted : BUILT) build(folder)
+    for (const folder of wanted.length > 0 ? wanted : BUILT) {
+      build(folder)
+      if (folder === '.') await buildPage('dist/ui/page')
+    }
   } catch (error) {
     // The compiler has told what it found.
     process.stderr.write(`build: ${error instanceof RlError ? explain(error) : 'dist/ could not be made'}\n`)

@@ -114,8 +114,9 @@ export function codeDigest(): string {
     ...others().map((main) => dirname(realpathSync(fileURLToPath(main)))),
   ]
   for (const root of roots) {
-    const modules = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) =>
-      /\.[jt]s$/.test(file),
+    // Pages decide nothing: a change of one keeps every key frame.
+    const modules = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+      (file) => /\.[jt]s$/.test(file) && !/^ui[\\/]/.test(file),
     )
     for (const file of modules.sort()) hash.update(`\n${file}\n`).update(readFileSync(join(root, file)))
   }

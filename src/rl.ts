@@ -9,6 +9,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   init: () => import('./cli/init.ts'),
   test: () => import('./cli/test.ts'),
   start: () => import('./cli/start.ts'),
+  ui: () => import('./cli/ui.ts'),
   runs: () => import('./cli/runs.ts'),
   status: () => import('./cli/status.ts'),
   pause: () => import('./cli/pause.ts'),

@@ -1,0 +1,60 @@
+/** `rl ui`: pages of all runs in the browser. */
+import { parseCommandLine, printLine, wholeNumber } from '../command-line.ts'
+import { openRuns, runNames } from '../ui/server/open-runs.ts'
+import { servePages, USUAL_PORT } from '../ui/server/serve.ts'
+import type { Command } from './command.ts'
+
+export const command: Command = {
+  summary: 'shows runs in the browser: curves, rollouts, tasks, actors, every event',
+  serves: true,
+  help: `
+rl ui [RUN] [--port N] [--print-url]
+
+Serves pages of the runs in ./runs, or in the folder that RL_RUNS names, and prints one link. It opens in one browser
+of this machine. Ctrl-C ends the server. Runs go on without it.
+
+  --port N      the port (${USUAL_PORT}, or a free one if that is taken)
+  --print-url   the link alone on the first line, for programs
+`,
+  async run(argv) {
+    const { values, positionals } = parseCommandLine(
+      {
+        options: {
+          port: { type: 'string' },
+          'print-url': { type: 'boolean', default: false },
+        },
+        allowPositionals: true,
+      },
+      argv,
+    )
+    const [run] = positionals
+    if (run !== undefined) checkRun(run)
+    const port = values.port === undefined ? USUAL_PORT : wholeNumber('--port', values.port)
+    const { link, close, port: taken } = await servePages(run === undefined ? '/' : `/r/${run}`, port)
+    if (values['print-url']) printLine(link)
+    else for (const line of lines(link, taken)) printLine(line)
+    await new Promise<void>((resolve) => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+    })
+    await close()
+    return 0
+  },
+}
+
+function lines(link: string, port: number): readonly string[] {
+  return [
+    `open       ${link}`,
+    `from afar  ssh -L ${port}:127.0.0.1:${port} USER@THIS-MACHINE, then the same link there`,
+    `runs       ${runNames().length}; Ctrl-C ends the pages, and no run`,
+  ]
+}
+
+/** Refuses a run that is not there, with the nearest name. */
+function checkRun(run: string): void {
+  const runs = openRuns()
+  try {
+    runs.open(run)
+  } finally {
+    runs.close()
+  }
+}

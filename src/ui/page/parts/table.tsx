@@ -1,0 +1,19 @@
+/** A table with the names of its columns. */
+import type { ComponentChildren } from 'preact'
+
+export function Table({ names, children }: { names: readonly string[]; children: ComponentChildren }) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          {names.map((name) => (
+            <th scope="col" key={name}>
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  )
+}

@@ -1,0 +1,81 @@
+/**
+ * Tells pages what is new in a log. The log's last position is read ten times a second while a page listens, so it
+ * works for a run that anybody writes, with a broker or without one.
+ */
+import type { ServerResponse } from 'node:http'
+import type { LogReader } from '../../events/log-reader.ts'
+
+const LOOK_MS = 100
+/** A comment keeps the connection open. */
+const BEAT_MS = 15_000
+/** A reader that lets more wait is cut off. It comes back and goes on from the position that it has. */
+const MOST_WAITING = 1024 * 1024
+/** Types of at most this many new events are named. */
+const MOST_NAMED = 2_000
+
+export type Listeners = {
+  /** Number of pages that listen. */
+  readonly count: () => number
+  readonly add: (log: LogReader, from: number, answer: ServerResponse) => void
+  readonly close: () => void
+}
+
+export function openListeners(): Listeners {
+  const open = new Set<() => void>()
+  return {
+    count: () => open.size,
+    close() {
+      for (const end of [...open]) end()
+    },
+    add(log, from, answer) {
+      let position = from
+      answer.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+      })
+      const send = (text: string): void => {
+        if (answer.writableLength > MOST_WAITING) end()
+        else answer.write(text)
+      }
+      const look = (): void => {
+        try {
+          const head = log.head().position
+          if (head === position) return
+          // A log that was rolled back is shorter. Its page begins anew.
+          const types = head < position ? null : newTypes(log, position + 1, head)
+          position = head
+          send(`id: ${head}\ndata: ${JSON.stringify({ position: head, types })}\n\n`)
+        } catch {
+          // A log that is locked or taken away for a moment is looked at again.
+        }
+      }
+      const timer = setInterval(look, LOOK_MS)
+      const beat = setInterval(() => send(': \n\n'), BEAT_MS)
+      const end = (): void => {
+        clearInterval(timer)
+        clearInterval(beat)
+        open.delete(end)
+        answer.destroy()
+      }
+      open.add(end)
+      answer.on('close', end)
+      answer.on('error', end)
+      send(
+        `retry: 1000\nid: ${position}\ndata: ${JSON.stringify({ position: log.head().position, types: [] })}\n\n`,
+      )
+      position = Math.min(position, log.head().position)
+    },
+  }
+}
+
+/** Types of the new events, each once. Null stands for any. */
+function newTypes(log: LogReader, from: number, until: number): readonly string[] | null {
+  if (until - from > MOST_NAMED) return null
+  const types = new Set<string>()
+  for (let position = from; position <= until; position++) {
+    const row = log.row(position)
+    if (row) types.add(row.type)
+  }
+  return [...types]
+}

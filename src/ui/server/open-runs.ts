@@ -1,0 +1,106 @@
+/** Runs whose logs are open for reading. Few stay open at a time. */
+import { existsSync, readdirSync } from 'node:fs'
+import type { RunFolder } from '../../broker/connection.ts'
+import { runFolder, runsFolder } from '../../broker/connection.ts'
+import { RlError } from '../../errors.ts'
+import { RUN_ID } from '../../events/envelope.ts'
+import { type LogReader, openLogReader } from '../../events/log-reader.ts'
+import { nearest } from '../../nearest.ts'
+import { type Figures, openFigures } from './figures.ts'
+
+export type OpenRun = {
+  readonly folder: RunFolder
+  readonly log: LogReader
+  readonly figures: Figures
+}
+
+export type OpenRuns = {
+  /**
+   * Opens a run by its name, or the newest for `latest`.
+   * @throws RlError `ui.no-run`, and those of the log
+   */
+  readonly open: (run: string) => OpenRun
+  readonly names: () => readonly string[]
+  readonly close: () => void
+}
+
+/** Number of logs that stay open. */
+const KEPT = 8
+
+export function openRuns(): OpenRuns {
+  /** In order of their last use. */
+  const kept = new Map<string, OpenRun>()
+
+  function drop(name: string): void {
+    const run = kept.get(name)
+    kept.delete(name)
+    run?.figures.close()
+    run?.log.close()
+  }
+
+  function open(wanted: string): OpenRun {
+    const run = wanted === 'latest' ? newest() : wanted
+    const known = kept.get(run)
+    // A log that was put in the place of another has another file.
+    if (known && existsSync(known.folder.log)) {
+      kept.delete(run)
+      kept.set(run, known)
+      return known
+    }
+    drop(run)
+    const folder = RUN_ID.test(run) ? runFolder(run) : null
+    if (folder === null || !existsSync(folder.log)) throw noRun(run)
+    const log = openLogReader(folder.log)
+    const opened = { folder, log, figures: openFigures(folder, log) }
+    kept.set(run, opened)
+    for (const name of [...kept.keys()].slice(0, -KEPT)) drop(name)
+    return opened
+  }
+
+  return {
+    open,
+    names: runNames,
+    close() {
+      for (const name of [...kept.keys()]) drop(name)
+    },
+  }
+}
+
+/** Names of the runs in the folder of runs. Names of the form r2026... sort by age. */
+export function runNames(): readonly string[] {
+  const root = runsFolder()
+  if (!existsSync(root)) return []
+  return readdirSync(root)
+    .filter((name) => RUN_ID.test(name) && existsSync(runFolder(name).log))
+    .sort()
+}
+
+function newest(): string {
+  const dated = runNames().map((name) => ({ name, began: beganAt(name) }))
+  const last = dated.sort((a, b) => a.began - b.began).at(-1)
+  if (last) return last.name
+  throw new RlError(`there are no runs in ${runsFolder()}`, {
+    code: 'ui.no-run',
+    hint: 'begin one: npm start -- --role head',
+  })
+}
+
+function beganAt(name: string): number {
+  try {
+    const log = openLogReader(runFolder(name).log)
+    try {
+      for (const { time } of log.events({ until: 1 })) return time
+    } finally {
+      log.close()
+    }
+  } catch {}
+  return 0
+}
+
+function noRun(run: string): RlError {
+  const near = nearest(run, runNames())
+  return new RlError(`there is no run '${run}' in ${runsFolder()}`, {
+    code: 'ui.no-run',
+    hint: near === null ? 'rl runs lists the runs' : `the nearest name is '${near}'`,
+  })
+}

@@ -1,0 +1,93 @@
+/**
+ * Who may read the pages: a browser that came with the link. The link's token is good for one browser, and is
+ * exchanged for a cookie.
+ */
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Context, MiddlewareHandler } from 'hono'
+import { getCookie, setCookie } from 'hono/cookie'
+import type { HttpEnv } from '../../platform/listen.ts'
+
+/** Secrets of a server of pages. A head keeps them, so a page server that is started again knows its readers. */
+export type Secrets = { readonly token: string; readonly cookie: string; readonly used: boolean }
+
+export type Session = {
+  /** Takes the link's token, and gives its browser the cookie. Returns false if the token is wrong or used. */
+  readonly begin: (context: Context<HttpEnv>, token: unknown) => boolean
+  readonly isReader: (context: Context<HttpEnv>) => boolean
+}
+
+export function newSecrets(): Secrets {
+  return {
+    token: randomBytes(24).toString('base64url'),
+    cookie: randomBytes(24).toString('base64url'),
+    used: false,
+  }
+}
+
+/** @param onUsed is told once that the token is spent */
+export function openSession(secrets: Secrets, port: () => number, onUsed: () => void): Session {
+  let { used } = secrets
+  // Cookies are shared by all ports of a host, so the name tells the port.
+  const name = () => `rl-ui-${port()}`
+  const isReader = (context: Context<HttpEnv>) => equal(getCookie(context, name()) ?? '', secrets.cookie)
+  return {
+    isReader,
+    begin(context, token) {
+      if (isReader(context)) return true
+      if (used || typeof token !== 'string' || !equal(token, secrets.token)) return false
+      used = true
+      onUsed()
+      setCookie(context, name(), secrets.cookie, { httpOnly: true, sameSite: 'Strict', path: '/' })
+      return true
+    },
+  }
+}
+
+function equal(given: string, wanted: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(wanted)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/** Browsers may send any text. Nothing is loaded from elsewhere, and no text becomes code. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob: data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+}
+
+/** Refuses requests for other names than this machine's own, so that no site can point its name here. */
+export const ownHostAlone: MiddlewareHandler<HttpEnv> = async (context, next) => {
+  const host = context.req.header('host') ?? ''
+  const origin = context.req.header('origin')
+  const site = context.req.header('sec-fetch-site')
+  const foreign =
+    !isLoopback(`http://${host}`) ||
+    (origin !== undefined && origin !== `http://${host}`) ||
+    (context.req.path.startsWith('/api/') && site !== undefined && site !== 'same-origin')
+  if (foreign) {
+    const message = `this page answers on this machine alone, not for '${host.slice(0, 100)}'`
+    return context.json({ code: 'ui.foreign', message, hint: 'open the link that was printed' }, 403)
+  }
+  await next()
+  for (const [header, value] of Object.entries(HEADERS)) context.header(header, value)
+}
+
+function isLoopback(url: string): boolean {
+  return URL.canParse(url) && /^(127\.0\.0\.1|localhost|\[::1\])$/.test(new URL(url).hostname)
+}
