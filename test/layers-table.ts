@@ -52,7 +52,7 @@ export const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   evaluation: ['actors', 'config', 'environments', 'events', 'learning'],
   ablation: ['broker', 'config', 'evaluation', 'events', 'learning', 'replay'],
   testing: ['actors', 'cli/packages', 'config', 'environments', 'events'],
-  ui: ['actors', 'broker', 'config', 'environments', 'events', 'learning', 'models', 'projections', 'replay'],
+  ui: ['actors', 'broker', 'config', 'events', 'learning', 'projections', 'replay'],
   cli: [
     'ablation',
     'actors',

@@ -41,7 +41,7 @@ export type RunRow = {
   readonly curveOf: string | null
 }
 
-/** What every page of a run shows around its own content. */
+/** The parts that every page of a run shows around its own content. */
 export type RunHead = {
   readonly run: string
   readonly state: RunState
@@ -170,7 +170,7 @@ export type GroupRow = {
   readonly split: string
   readonly share: Share
   readonly cells: readonly Cell[]
-  /** What followed for the task: accepted, a harder candidate, too little evidence. */
+  /** Fate of the task, e.g. accepted, or a harder candidate. */
   readonly decision: string | null
 }
 

@@ -1,4 +1,4 @@
-/** What is new in the log of the shown run. A hidden tab does not listen. */
+/** New events in the log of the shown run. A hidden tab does not listen. */
 import { effect, signal } from '@preact/signals'
 import { at, route } from './place.ts'
 

@@ -2,7 +2,7 @@
 import { rolloutName } from '../../actors/decider/names.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import type { Cell } from '../logic/answers.ts'
-import { eventAt } from './iteration.ts'
+import { eventAt } from './event-at.ts'
 
 export function groupRollouts(
   log: LogReader,

@@ -5,6 +5,7 @@ import type { LoggedEvent } from '../../events/catalogue.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import { wilson } from '../../learning/interval.ts'
 import type { Cell, GroupRow, IterationPage, Lane, UpdatePoint } from '../logic/answers.ts'
+import { eventAt } from './event-at.ts'
 import { groupRollouts } from './group.ts'
 import type { OpenRun } from './open-runs.ts'
 
@@ -47,11 +48,6 @@ export function iterationPage({ log }: OpenRun, iteration: number, at: number): 
   }
 }
 
-export function eventAt(log: LogReader, key: string, at: number): LoggedEvent | null {
-  const position = log.positionOf('key', key)
-  return position === null || position > at ? null : log.byKey(key)
-}
-
 function noIteration(log: LogReader, iteration: number, at: number): RlError {
   const last = log.newest(['IterationStarted'], at)
   const known =
@@ -74,7 +70,7 @@ export function goalOf(log: LogReader, slot: string, task: string): string | nul
   return null
 }
 
-/** What the iteration decided of a task: its candidate's fate, or the rewriting that it caused. */
+/** The decision on a task: its candidate's fate, or the rewriting that it caused. */
 function decisionOf(log: LogReader, slot: string, iteration: number, at: number): string | null {
   const decided = eventAt(log, `TaskDecided/${slot}/${iteration}`, at)
   const proposed = eventAt(log, `TaskProposed/${slot}/${iteration}`, at)

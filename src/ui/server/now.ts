@@ -1,4 +1,4 @@
-/** What a run does at a position: its cold start, or the work of its open iteration. */
+/** Work of a run at a position: its cold start, or its open iteration. */
 import type { Config } from '../../config.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import type { Doing } from '../logic/answers.ts'

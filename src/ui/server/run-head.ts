@@ -1,4 +1,4 @@
-/** What every page of a run shows: its state, its position, and the strip at the foot. */
+/** The parts that every page of a run shows: its state, its position, and the strip at the foot. */
 import { isSimulated } from '../../actors/head/terminal/summary.ts'
 import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
@@ -50,6 +50,7 @@ export async function runHead({ folder, log }: OpenRun, asked: string | undefine
   const at = positionOf(log, asked)
   const end = log.head().position
   const config = configOf(log, at)
+  const { name: setting } = config.environment
   const shown = log.row(at)
   const turn = turnOf(log)
   const begun = log.newest(['IterationStarted'], at)
@@ -73,7 +74,7 @@ export async function runHead({ folder, log }: OpenRun, asked: string | undefine
       .map(({ position, type }) => ({ position, type })),
     density: density(log, end),
     parent: log.parent && { run: log.parent.run, position: log.parent.position },
-    setting: config.environment.name,
+    setting,
     splits: config.evaluation.splits,
     canAct: true,
   }

@@ -60,6 +60,7 @@ function read(run: string): Kept {
     if (known && known.position === position) return known
     if (position === 0) return { position, turn: turnOf(log), row: { ...EMPTY, run } }
     const config = loggedConfig(startsOf(log).last.data.config)
+    const { name: environment } = config.environment
     const begun = log.newest(['IterationStarted'])
     const split = config.evaluation.splits[0] ?? null
     const evaluations = [...log.events({ types: ['EvaluationCompleted'] })].filter(
@@ -73,7 +74,7 @@ function read(run: string): Kept {
       turn: turnOf(log),
       row: {
         run,
-        environment: config.environment.name,
+        environment,
         lambda: config.learning.lambda,
         seed: config.run.seed,
         iteration: begun?.type === 'IterationStarted' ? begun.data.iteration : null,

@@ -5,8 +5,9 @@ import { readFloat32, readInt32 } from '../../events/columns.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import { type GroupAdvantages, groupAdvantages } from '../../replay/why-step.ts'
 import type { StepRow, TokenRow, TrajectoryPage } from '../logic/answers.ts'
+import { eventAt } from './event-at.ts'
 import { groupRollouts } from './group.ts'
-import { eventAt, goalOf } from './iteration.ts'
+import { goalOf } from './iteration.ts'
 import type { OpenRun } from './open-runs.ts'
 
 /** @throws RlError `ui.no-rollout` */
