@@ -40,7 +40,7 @@ ${TRUST_HELP}.
         hint: 'rl compare-judges --help',
       })
     const limit = wholeNumber('--lines', values.lines ?? '')
-    const log = await openRun(run, values)
+    const log = await openRun(run, { trust: values.trust, acts: true })
     try {
       const flips = await compareJudges(log, {
         a: wholeNumber('--a', values.a),

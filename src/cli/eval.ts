@@ -106,7 +106,7 @@ async function sourceOf({ run, config: file, set = [], trust }: Source): Promise
     return { base: loadConfig({ file: file ?? 'config/default.yaml', set, env: process.env }), last: null }
   if (file !== undefined)
     throw new RlError('--run brings its own config', { code: 'cli.usage', hint: 'omit --config' })
-  const log = await openRun(run, { trust })
+  const log = await openRun(run, { trust, acts: true })
   try {
     return {
       base: changeConfig(loggedConfig(startsOf(log).last.data.config), set),
@@ -168,7 +168,7 @@ async function again(
   options: Parameters<typeof remeasure>[1],
   { json, trust }: { readonly json: boolean; readonly trust?: boolean },
 ): Promise<number> {
-  const log = await openRun(run, { trust })
+  const log = await openRun(run, { trust, acts: true })
   try {
     const measured = await remeasure(log, options)
     const sums = sumsOf(measured, options.rollouts)

@@ -1,4 +1,4 @@
-import { checkModules } from '../actors/head/own-runs.ts'
+import { checkActing, checkModules } from '../actors/head/own-runs.ts'
 import { runFolder } from '../broker/connection.ts'
 import { loggedConfig } from '../config.ts'
 import { type LogReader, openLogReader } from '../events/log-reader.ts'
@@ -19,15 +19,17 @@ export function openRunToRead(run: string): LogReader {
 /**
  * Opens the log of a run and loads the user's rules and projections that its configs name. So its decisions
  * can be repeated.
+ * @param acts true if episodes are played or models are asked, so that servers and programs are used
  * @throws RlError `module.not-trusted` if they are somebody else's
  */
 export async function openRun(
   run: string,
-  { trust = false }: { readonly trust?: boolean },
+  { trust = false, acts = false }: { readonly trust?: boolean; readonly acts?: boolean },
 ): Promise<LogReader> {
   const log = openRunToRead(run)
   try {
-    checkModules(log, trust)
+    const check = acts ? checkActing : checkModules
+    check(log, trust)
     for (const { data } of log.events({ types: ['RunStarted'] }))
       await loadUserParts(loggedConfig(data.config))
     return log

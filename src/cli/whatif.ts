@@ -56,7 +56,7 @@ ${TRUST_HELP}.
       })
     const n = wholeNumber('-n', values.count ?? '', 1)
     const child = values.as ?? `${run.slice(0, 25)}-whatif`
-    const log = await openRun(run, values)
+    const log = await openRun(run, { trust: values.trust, acts: true })
     try {
       const policyVersion =
         values.policy === undefined

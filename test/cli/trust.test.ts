@@ -3,7 +3,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { markOwn } from '../../src/actors/head/own-runs.ts'
+import { checkActing, checkModules, markOwn } from '../../src/actors/head/own-runs.ts'
 import { type RunFolder, runFolder } from '../../src/broker/connection.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { copyRun, unpackFixture } from '../replay/fixture.ts'
@@ -89,6 +89,52 @@ for (const [name, change] of [
     assert.match(head.output, '--trust')
   })
 }
+
+for (const [name, key, value] of [
+  ['server', 'policy.baseUrl', 'http://127.0.0.1:9/v1'],
+  ['replica', 'policy.publish.replicas.0', 'http://127.0.0.1:9/v1'],
+  ['rewriter', 'adaptation.expert.apiKeyEnv', 'AWS_SECRET_ACCESS_KEY'],
+  ['page', 'environment.web.browser', '/tmp/any'],
+  ['interpreter', 'environment.coding.sandbox.expert.python', '/tmp/any'],
+  ['machine', 'environment.desktop.servers.0', 'http://127.0.0.1:9'],
+] as const) {
+  gift(name, (config) => put(config, key, value))
+  test(`a run of somebody else does not reach what it names: ${key}`, async () => {
+    for (const words of [
+      ['src/main.ts', '--role', 'head', '--run', name],
+      ['src/rl.ts', 'eval', '--run', name, '--tasks', '1'],
+    ]) {
+      const { status, output } = await call(...words)
+      assert.is(status, 1, output)
+      const line = output.replaceAll(/\s+/g, ' ')
+      assert.match(line, `names servers, variables or programs of its own: ${key} "${value}"`)
+      assert.match(line, '--trust')
+    }
+  })
+}
+
+/** Sets a value of a config by its path. Numbers are places of a list. */
+function put(config: Record<string, unknown>, key: string, value: string): void {
+  const [name, ...rest] = key.split('.')
+  if (rest.length === 0) config[name] = value
+  else if (rest[0] === '0') config[name] = [value]
+  else {
+    const inner = { ...(config[name] as Record<string, unknown> | undefined) }
+    config[name] = inner
+    put(inner, rest.join('.'), value)
+  }
+}
+
+test("whether a run reaches servers is its own user's matter", () => {
+  const own = gift('reaching', (config) => put(config, 'policy.baseUrl', 'http://name:word@127.0.0.1:9/v1'))
+  const log = openLogReader(own.log)
+  assert.throws(() => checkActing(log, false), /policy\.baseUrl "http:\/\/\*\*\*@127/)
+  checkActing(log, true)
+  checkModules(log, false)
+  markOwn(log)
+  checkActing(log, false)
+  log.close()
+})
 
 test('--trust runs what is named', async () => {
   assert.ok((await rl('replay', 'rules', '--until', '5', '--trust')).ran)

@@ -8,10 +8,13 @@ import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileS
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runsFolder } from '../../broker/connection.ts'
+import { withPresentNames } from '../../config/renamed.ts'
+import { parseConfig } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import { findCache } from '../../package.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
+import { withoutCredentials } from '../../secrets.ts'
 
 type Log = Pick<LogReader, 'path' | 'run' | 'events' | 'hashAt'>
 
@@ -56,6 +59,31 @@ export function checkModules(log: Log, trust: boolean): void {
   )
 }
 
+/**
+ * Refuses to go on with a run that this user did not begin, if its config names servers, variables of the environment
+ * or programs. A secret could be sent to such a server, and such a program runs with the user's rights. Also checks
+ * modules.
+ *
+ * @param trust true if the user trusts them
+ * @throws RlError `module.not-trusted` that names keys and values
+ */
+export function checkActing(log: Log, trust: boolean): void {
+  checkModules(log, trust)
+  if (trust || isOwn(log)) return
+  const usual = parseConfig({})
+  const named = [...log.events({ types: ['RunStarted'] })].flatMap(({ data }) =>
+    reachesIn(withPresentNames(structuredClone(data.config)), usual),
+  )
+  if (named.length === 0) return
+  throw new RlError(
+    `run '${log.run}' names servers, variables or programs of its own: ${[...new Set(named)].join(', ')}`,
+    {
+      code: 'module.not-trusted',
+      hint: 'this user did not begin the run here; --trust uses them, rl log and rl status need none',
+    },
+  )
+}
+
 function isOwn(log: Log): boolean {
   const mark = markOf(log)
   return mark !== null && existsSync(mark)
@@ -91,6 +119,28 @@ function modulesIn(values: unknown): string[] {
       ? [value].flat().filter((name): name is string => typeof name === 'string')
       : modulesIn(value),
   )
+}
+
+/** Keys of servers, of variables that hold secrets, and of programs. */
+const REACHES = /^(?:baseUrl|url|servers|replicas|apiKeyEnv|browser|python|command|program)$/i
+const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\//i
+
+/**
+ * Texts of a config that are addresses or stand under such a key, and are not the usual ones. Each is `key "value"`,
+ * without user and password.
+ */
+function reachesIn(value: unknown, usual: unknown, path: readonly string[] = []): string[] {
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([key, inner]) =>
+      reachesIn(inner, memberOf(usual, key), [...path, key]),
+    )
+  if (typeof value !== 'string' || value === usual) return []
+  if (!ADDRESS.test(value) && !path.some((key) => REACHES.test(key))) return []
+  return [`${path.join('.')} ${JSON.stringify(withoutCredentials(value))}`]
+}
+
+function memberOf(values: unknown, key: string): unknown {
+  return typeof values === 'object' && values !== null ? Reflect.get(values, key) : undefined
 }
 
 /**

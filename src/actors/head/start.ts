@@ -39,7 +39,7 @@ import type { HeadContext } from './iterations.ts'
 import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
 import { checkNeededFiles } from './needed-files.ts'
-import { checkModules, markOwn } from './own-runs.ts'
+import { checkActing, markOwn } from './own-runs.ts'
 import { backendLine } from './terminal/backend-line.ts'
 import { openDisplay } from './terminal/display.ts'
 import { dryRun } from './terminal/dry-run.ts'
@@ -265,7 +265,7 @@ function tellIfOver({ run, log: path }: RunFolder): boolean {
 function configsOf(folder: RunFolder, trust: boolean): Configs {
   const log = openLogReader(folder.log)
   try {
-    checkModules(log, trust)
+    checkActing(log, trust)
     const { first, last } = startsOf(log)
     return { first: loggedConfig(first.data.config), config: loggedConfig(last.data.config) }
   } finally {
