@@ -21,7 +21,7 @@ npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --n
   --roles LIST      roles for which the head starts processes, e.g. policy,environment; 'none' for none   (all)
   --nats URL        a running nats-server with JetStream; else the head starts one   ($NATS_URL; $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD; $NATS_CA)
   --worker          a further worker of a role: works, but decides nothing
-  --trust           goes on with a run whose log names modules, if this user did not begin it here
+  --trust           goes on with a run whose log names modules, servers or programs, if this user did not begin it here
   --dry-run         prints the effective config, the plan and the first three prompts as the policy reads them, and starts nothing
   --help, --version
 
