@@ -3,7 +3,10 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { RlError } from './errors.ts'
 
 /** Calls `parseArgs`. Its errors name the wrong word and point to `--help`. */
-export function parseCommandLine<T extends ParseArgsConfig>(config: T, argv: readonly string[]) {
+export function parseCommandLine<T extends ParseArgsConfig>(
+  config: T,
+  argv: readonly string[],
+): ReturnType<typeof parseArgs<T & { args: string[]; strict: true }>> {
   try {
     return parseArgs({ ...config, args: [...argv], strict: true })
   } catch (cause) {

@@ -86,7 +86,16 @@ else {
     const lines = names.map((entry, i) => `export * as entry${i} from '${entry}'`)
     writeFileSync(join(folder, 'entries.mts'), lines.join('\n'))
     const compiler = createRequire(resolve('package.json')).resolve('typescript/bin/tsc')
-    const words = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2023', '--skipLibCheck']
+    const words = [
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2023',
+      '--skipLibCheck',
+      'false',
+    ]
     const checked = spawnSync(process.execPath, [compiler, ...words, 'entries.mts'], {
       cwd: folder,
       env,
