@@ -186,6 +186,8 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   projections: [RUN, 'show'],
   alfworld: ['--help'],
   model: ['info', '--model', join(root, 'model')],
+  // It would serve for ever. The pages have tests of their own.
+  ui: ['nothing'],
   serve: ['--model', join(root, 'nothing'), '--token', secret],
   gateway: ['--run', RUN, '--token', gatewayToken],
   trainer: ['--run', RUN],
