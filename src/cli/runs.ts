@@ -1,10 +1,9 @@
-import { existsSync, readdirSync } from 'node:fs'
 import { headLives, type RunState, runStateOf } from '../actors/head/run-state.ts'
 import { runFolder, runsFolder } from '../broker/connection.ts'
+import { runNames } from '../broker/run-names.ts'
 import { isoTime } from '../clock.ts'
 import { parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { explain } from '../errors.ts'
-import { RUN_ID } from '../events/envelope.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import type { Command } from './command.ts'
 
@@ -31,10 +30,7 @@ that was only made).
 type Listed = RunState | { readonly run: string; readonly state: 'unreadable'; readonly reason: string }
 
 async function listRuns(): Promise<readonly Listed[]> {
-  const root = runsFolder()
-  if (!existsSync(root)) return []
-  const runs = readdirSync(root).filter((name) => RUN_ID.test(name) && existsSync(runFolder(name).log))
-  return (await Promise.all(runs.map(look))).sort((a, b) => startOf(a) - startOf(b))
+  return (await Promise.all(runNames().map(look))).sort((a, b) => startOf(a) - startOf(b))
 }
 
 function startOf(listed: Listed): number {

@@ -1,6 +1,6 @@
 /** `rl ui`: pages of all runs in the browser. */
+import { runNames, unknownRun } from '../broker/run-names.ts'
 import { parseCommandLine, printLine, wholeNumber } from '../command-line.ts'
-import { openRuns, runNames } from '../ui/server/open-runs.ts'
 import { servePages, USUAL_PORT } from '../ui/server/serve.ts'
 import type { Command } from './command.ts'
 
@@ -28,8 +28,8 @@ of this machine. Ctrl-C ends the server. Runs go on without it.
       argv,
     )
     const [run] = positionals
-    if (run !== undefined) checkRun(run)
-    const port = values.port === undefined ? USUAL_PORT : wholeNumber('--port', values.port)
+    if (run !== undefined && run !== 'latest' && !runNames().includes(run)) throw unknownRun(run)
+    const port = values.port === undefined ? undefined : wholeNumber('--port', values.port)
     const { link, close, port: taken } = await servePages(run === undefined ? '/' : `/r/${run}`, port)
     if (values['print-url']) printLine(link)
     else for (const line of lines(link, taken)) printLine(line)
@@ -47,14 +47,4 @@ function lines(link: string, port: number): readonly string[] {
     `from afar  ssh -L ${port}:127.0.0.1:${port} USER@THIS-MACHINE, then the same link there`,
     `runs       ${runNames().length}; Ctrl-C ends the pages, and no run`,
   ]
-}
-
-/** Refuses a run that is not there, with the nearest name. */
-function checkRun(run: string): void {
-  const runs = openRuns()
-  try {
-    runs.open(run)
-  } finally {
-    runs.close()
-  }
 }

@@ -93,7 +93,7 @@ test('what is not there is told with the nearest name or the last position', asy
     const run = await fault('/api/r/rum/head')
     assert.is(run.status, 404)
     assert.match(run.hint, "'run'")
-    assert.is((await fault('/api/r/..%2f..%2fetc/head')).code, 'ui.no-run')
+    assert.is((await fault('/api/r/..%2f..%2fetc/head')).code, 'run.unknown')
     assert.match((await fault('/api/r/run/head?at=999999999')).hint, /positions are 1 to \d+/)
     assert.is((await fault('/api/r/run/head?at=-1')).code, 'ui.bad-position')
     assert.is((await fault('/api/r/run/iterations/99')).code, 'ui.no-iteration')

@@ -1,7 +1,8 @@
 /** Asks the running head of a run to pause or to resume it. */
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type RunFolder, readConnection, readCredentials, toolAddress } from '../../broker/connection.ts'
+import { unknownRun } from '../../broker/run-names.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { BusAddress } from '../../events/bus.ts'
 import { parseRequest } from '../../events/log-protocol.ts'
@@ -9,7 +10,6 @@ import { openLogReader } from '../../events/log-reader.ts'
 import { type Bounds, pack } from '../../events/msgpack.ts'
 import { connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
-import { nearest } from '../../nearest.ts'
 import { CONTROL, type ControlAction, type ControlAnswer, controlAnswer, unsteerable } from './control.ts'
 
 const TIMEOUT_MS = 5_000
@@ -47,7 +47,7 @@ export async function controlHead(
 
 /** Says what is wrong, as far as it can be seen without the head. */
 function refuseWithoutHead(folder: RunFolder): void {
-  if (!existsSync(folder.log)) throw unknown(folder)
+  if (!existsSync(folder.log)) throw unknownRun(folder.run, dirname(folder.folder))
   const log = openLogReader(folder.log)
   try {
     const why = unsteerable(log)
@@ -74,15 +74,6 @@ function named(error: unknown, { run }: RunFolder): unknown {
     return noHead(run, `the head of run '${run}' cannot be reached: ${explain(error)}`)
   if (error.code === 'bus.no-responder') return noControl(run)
   return error
-}
-
-function unknown({ run, folder }: RunFolder): RlError {
-  const root = dirname(folder)
-  const near = nearest(run, existsSync(root) ? readdirSync(root) : [])
-  return new RlError(`there is no run '${run}' in ${root}`, {
-    code: 'run.unknown',
-    hint: near === null ? 'rl runs lists them' : `did you mean '${near}'? rl runs lists them`,
-  })
 }
 
 function noHead(run: string, message: string): RlError {

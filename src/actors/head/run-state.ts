@@ -92,7 +92,7 @@ function measuredColdStart(log: LogReader): boolean {
 /** States that began at a moment that the log tells. */
 const STANDING: ReadonlySet<RunState['state']> = new Set(['paused', 'stopped', 'failed'])
 
-function stateOf({ kind }: RunTurn, lives: boolean): RunState['state'] {
+export function stateOf({ kind }: RunTurn, lives: boolean): RunState['state'] {
   if (kind === 'held') return lives ? 'paused' : 'killed'
   if (kind !== 'begun') return kind
   return lives ? 'running' : 'killed'

@@ -10,7 +10,7 @@ type Share = {
 
 export type Fault = { readonly code: string; readonly message: string; readonly hint: string | null }
 
-export type RunState =
+type RunState =
   | 'never started'
   | 'running'
   | 'paused'
@@ -63,9 +63,6 @@ export type RunHead = {
   /** Number of events in equal parts of the log. */
   readonly density: readonly number[]
   readonly parent: { readonly run: string; readonly position: number } | null
-  readonly setting: string
-  readonly splits: readonly string[]
-  readonly canAct: boolean
 }
 
 export type SuccessPoint = {
@@ -218,19 +215,9 @@ export type StepRow = {
 
 export type TokenRow = {
   readonly id: number
-  readonly text: string | null
   readonly logprob: number
   /** Number of tokens that were allowed here. Null if all were. */
   readonly allowed: number | null
-  readonly sampled: boolean
-}
-
-type Frame = {
-  readonly sha256: string
-  readonly bytes: number
-  readonly mediaType: string
-  readonly width: number
-  readonly height: number
 }
 
 export type TrajectoryPage = {
@@ -247,17 +234,13 @@ export type TrajectoryPage = {
     | { readonly kind: 'abstained'; readonly reason: string }
   readonly ended: string
   readonly position: number
-  readonly invalid: Readonly<Record<string, number>>
-  readonly trainable: boolean
   readonly trainedBy: number | null
   readonly unused: string | null
   readonly rule: string | null
   readonly steps: readonly StepRow[]
   readonly last: string
   readonly group: readonly Cell[]
-  readonly frames: readonly Frame[] | null
   readonly tests: readonly { readonly verdict: string; readonly passed: boolean }[] | null
-  readonly calls: number
 }
 
 export type EventRow = {

@@ -129,5 +129,5 @@ function faultOf(error: unknown) {
 }
 
 function statusOf(error: unknown): 404 | 500 {
-  return error instanceof RlError && /^ui\.(no|bad)-/.test(error.code) ? 404 : 500
+  return error instanceof RlError && /^(ui\.(no|bad)-|run\.unknown$)/.test(error.code) ? 404 : 500
 }

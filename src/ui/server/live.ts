@@ -14,8 +14,6 @@ const MOST_WAITING = 1024 * 1024
 const MOST_NAMED = 2_000
 
 export type Listeners = {
-  /** Number of pages that listen. */
-  readonly count: () => number
   readonly add: (log: LogReader, from: number, answer: ServerResponse) => void
   readonly close: () => void
 }
@@ -23,7 +21,6 @@ export type Listeners = {
 export function openListeners(): Listeners {
   const open = new Set<() => void>()
   return {
-    count: () => open.size,
     close() {
       for (const end of [...open]) end()
     },

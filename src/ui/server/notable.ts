@@ -3,7 +3,8 @@ import type { EventType, LoggedEvent } from '../../events/catalogue.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import type { Notable } from '../logic/answers.ts'
 
-const TYPES = [
+/** Types that turn the course of a run, or tell that something went wrong with it. */
+export const TURNING = [
   'RunStarted',
   'RunPaused',
   'RunResumed',
@@ -12,11 +13,9 @@ const TYPES = [
   'StallDetected',
   'WorkFailed',
   'ActorFailed',
-  'RolloutFailed',
-  'ProgramFlaky',
-  'TaskAccepted',
-  'EvaluationCompleted',
 ] as const satisfies readonly EventType[]
+
+const TYPES = [...TURNING, 'RolloutFailed', 'ProgramFlaky', 'TaskAccepted', 'EvaluationCompleted'] as const
 
 const MOST = 12
 

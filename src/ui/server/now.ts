@@ -20,20 +20,16 @@ function coldStart(log: LogReader, config: Config, at: number): Doing[] {
   const added = log.newest(['TaskAdded'], at)
   const total = added?.type === 'TaskAdded' ? added.data.total : null
   const one = (what: string, isThere: boolean): Doing => ({ what, done: isThere ? 1 : 0, of: 1 })
-  const isThere = (key: string) => {
-    const position = log.positionOf('key', key)
-    return position !== null && position <= at
-  }
   return [
     {
       what: 'tasks of the last split',
       done: added?.type === 'TaskAdded' ? added.data.index + 1 : 0,
       of: total,
     },
-    one('policy version 0', isThere('PolicyUpdated/0')),
+    one('policy version 0', isThere(log, at, 'PolicyUpdated/0')),
     ...(config.rewardModel.mode === 'off'
       ? []
-      : [one('reward model version 0', isThere('RewardModelUpdated/0'))]),
+      : [one('reward model version 0', isThere(log, at, 'RewardModelUpdated/0'))]),
   ]
 }
 
@@ -46,11 +42,7 @@ function openIteration(log: LogReader, iteration: number, from: number, at: numb
       ? plan.data.groups.length * plan.data.rolloutsPerTask
       : null
   const requested = since('RolloutRequested')
-  const isThere = (key: string) => {
-    const position = log.positionOf('key', key)
-    return position !== null && position <= at
-  }
-  const update = (what: string, key: string): Doing => ({ what, done: isThere(key) ? 1 : 0, of: 1 })
+  const update = (what: string, key: string): Doing => ({ what, done: isThere(log, at, key) ? 1 : 0, of: 1 })
   return [
     {
       what: `rollouts of iteration ${iteration}`,
@@ -62,4 +54,9 @@ function openIteration(log: LogReader, iteration: number, from: number, at: numb
     update(`reward model version ${iteration}`, `RewardModelUpdated/${iteration}`),
     { what: 'tasks rewritten', done: since('TaskProposed'), of: null },
   ]
+}
+
+function isThere(log: LogReader, at: number, key: string): boolean {
+  const position = log.positionOf('key', key)
+  return position !== null && position <= at
 }

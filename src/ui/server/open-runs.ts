@@ -1,11 +1,10 @@
 /** Runs whose logs are open for reading. Few stay open at a time. */
-import { existsSync, readdirSync } from 'node:fs'
-import type { RunFolder } from '../../broker/connection.ts'
-import { runFolder, runsFolder } from '../../broker/connection.ts'
+import { existsSync } from 'node:fs'
+import { type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
+import { runNames, unknownRun } from '../../broker/run-names.ts'
 import { RlError } from '../../errors.ts'
 import { RUN_ID } from '../../events/envelope.ts'
 import { type LogReader, openLogReader } from '../../events/log-reader.ts'
-import { nearest } from '../../nearest.ts'
 import { type Figures, openFigures } from './figures.ts'
 
 export type OpenRun = {
@@ -17,10 +16,9 @@ export type OpenRun = {
 export type OpenRuns = {
   /**
    * Opens a run by its name, or the newest for `latest`.
-   * @throws RlError `ui.no-run`, and those of the log
+   * @throws RlError `run.unknown`, and those of the log
    */
   readonly open: (run: string) => OpenRun
-  readonly names: () => readonly string[]
   readonly close: () => void
 }
 
@@ -49,7 +47,7 @@ export function openRuns(): OpenRuns {
     }
     drop(run)
     const folder = RUN_ID.test(run) ? runFolder(run) : null
-    if (folder === null || !existsSync(folder.log)) throw noRun(run)
+    if (folder === null || !existsSync(folder.log)) throw unknownRun(run.slice(0, 64))
     const log = openLogReader(folder.log)
     const opened = { folder, log, figures: openFigures(folder, log) }
     kept.set(run, opened)
@@ -59,20 +57,10 @@ export function openRuns(): OpenRuns {
 
   return {
     open,
-    names: runNames,
     close() {
       for (const name of [...kept.keys()]) drop(name)
     },
   }
-}
-
-/** Names of the runs in the folder of runs. Names of the form r2026... sort by age. */
-export function runNames(): readonly string[] {
-  const root = runsFolder()
-  if (!existsSync(root)) return []
-  return readdirSync(root)
-    .filter((name) => RUN_ID.test(name) && existsSync(runFolder(name).log))
-    .sort()
 }
 
 function newest(): string {
@@ -80,7 +68,7 @@ function newest(): string {
   const last = dated.sort((a, b) => a.began - b.began).at(-1)
   if (last) return last.name
   throw new RlError(`there are no runs in ${runsFolder()}`, {
-    code: 'ui.no-run',
+    code: 'run.unknown',
     hint: 'begin one: npm start -- --role head',
   })
 }
@@ -95,12 +83,4 @@ function beganAt(name: string): number {
     }
   } catch {}
   return 0
-}
-
-function noRun(run: string): RlError {
-  const near = nearest(run, runNames())
-  return new RlError(`there is no run '${run}' in ${runsFolder()}`, {
-    code: 'ui.no-run',
-    hint: near === null ? 'rl runs lists the runs' : `the nearest name is '${near}'`,
-  })
 }

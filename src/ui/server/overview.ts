@@ -1,8 +1,15 @@
 /** Overview of a run: whether it learns, its curves, what it does now, and what stands out. */
 import type Database from 'better-sqlite3'
 import type { Config } from '../../config.ts'
-import { clusteredShare, type Estimate, pairedDifference, wilson } from '../../learning/interval.ts'
+import {
+  clusteredShare,
+  type Estimate,
+  estimateDifference,
+  pairedDifference,
+  wilson,
+} from '../../learning/interval.ts'
 import { growth, type HealthRow, healthRows, qualityRows, throughputRows } from '../../projections/views.ts'
+import { configAt } from '../../replay/config-at.ts'
 import type {
   GrowthPoint,
   JudgePoint,
@@ -14,38 +21,47 @@ import type {
 import { notable } from './notable.ts'
 import { doingNow } from './now.ts'
 import type { OpenRun } from './open-runs.ts'
-import { configOf } from './run-head.ts'
-
-/** Returns the number of the last iteration that had ended at a position, or -1. */
-function closedAt({ log }: Pick<OpenRun, 'log'>, at: number): number {
-  const last = log.newest(['IterationCompleted'], at)
-  return last?.type === 'IterationCompleted' ? last.data.iteration : -1
-}
 
 /** @param since first iteration whose rows are wanted */
 export function overview(run: OpenRun, at: number, since = 0): Overview {
   const { log } = run
-  const config = configOf(log, at)
-  const closed = closedAt(run, at)
-  const folded = run.figures.read()
+  const config = configAt(log, at)
   const ended = log.newest(['IterationCompleted'], at)
-  const complete = ended === null || (folded !== null && folded.position >= ended.position)
-  const tasks = folded === null ? [] : taskRows(folded.db, closed)
+  const closed = ended?.type === 'IterationCompleted' ? ended.data.iteration : -1
+  const folded = run.figures.read()
   return {
     closed,
-    complete,
-    verdict: verdictOf(tasks, config),
-    success: successPoints(tasks).filter(({ iteration }) => iteration >= since),
-    judge: folded === null ? [] : judgePoints(folded.db, since, closed),
-    growth:
-      folded === null
-        ? { rows: [], slope: null, intercept: null, r2: null }
-        : growthOf(folded.db, since, closed),
-    policyUpdates: folded === null ? [] : updates(healthRows(folded.db), 'policy', since, closed),
-    rewardUpdates: folded === null ? [] : updates(healthRows(folded.db), 'reward-model', since, closed),
-    times: folded === null ? [] : timePoints(folded.db, since, closed),
+    complete: ended === null || (folded !== null && folded.position >= ended.position),
+    ...(folded === null ? NOTHING : figuresOf(folded.db, config, since, closed)),
     now: doingNow(log, config, at),
     notable: notable(log, at),
+  }
+}
+
+type Figures = Omit<Overview, 'closed' | 'complete' | 'now' | 'notable'>
+
+/** Shown until figures are folded. */
+const NOTHING: Figures = {
+  verdict: verdictOfTraining([]),
+  success: [],
+  judge: [],
+  growth: { rows: [], slope: null, intercept: null, r2: null },
+  policyUpdates: [],
+  rewardUpdates: [],
+  times: [],
+}
+
+function figuresOf(db: Database.Database, config: Config, since: number, closed: number): Figures {
+  const tasks = taskRows(db, closed)
+  const updates = healthRows(db)
+  return {
+    verdict: verdictOf(tasks, config),
+    success: successPoints(tasks).filter(({ iteration }) => iteration >= since),
+    judge: judgePoints(db, since, closed),
+    growth: growthOf(db, since, closed),
+    policyUpdates: updatesOf(updates, 'policy', since, closed),
+    rewardUpdates: updatesOf(updates, 'reward-model', since, closed),
+    times: timePoints(db, since, closed),
   }
 }
 
@@ -128,13 +144,7 @@ function verdictOfTraining(rows: readonly TaskRow[]): Overview['verdict'] {
     return { kind: 'open', text: 'Not known yet: two iterations are needed.' }
   const first = clusteredShare(own.filter(({ iteration }) => iteration === begun))
   const last = clusteredShare(own.filter(({ iteration }) => iteration === ended))
-  const value = last.value - first.value
-  const difference: Estimate = {
-    value,
-    low: value - Math.hypot(last.value - last.low, first.high - first.value),
-    high: value + Math.hypot(last.high - last.value, first.value - first.low),
-    n: Math.min(first.n, last.n),
-  }
+  const difference = estimateDifference(last, first)
   const range = `training success went from ${percent(first.value)} to ${percent(last.value)}`
   return told(range, difference, 'other tasks each time, nothing held out')
 }
@@ -180,7 +190,7 @@ function growthOf(db: Database.Database, since: number, closed: number): Overvie
   }
 }
 
-function updates(rows: readonly HealthRow[], role: string, since: number, closed: number): UpdatePoint[] {
+function updatesOf(rows: readonly HealthRow[], role: string, since: number, closed: number): UpdatePoint[] {
   return rows
     .filter((row) => row.role === role && row.version >= since && row.version <= closed)
     .map(({ version, samples, stopped, metrics }) => ({ version, samples, stopped, metrics }))

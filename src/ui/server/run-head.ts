@@ -1,35 +1,18 @@
 /** The parts that every page of a run shows: its state, its position, and the strip at the foot. */
+import { stateOf } from '../../actors/head/run-state.ts'
 import { isSimulated } from '../../actors/head/terminal/summary.ts'
-import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
-import type { EventType } from '../../events/catalogue.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import { turnOf } from '../../events/run-turn.ts'
 import { configAt } from '../../replay/config-at.ts'
-import type { RunHead, RunState } from '../logic/answers.ts'
+import type { RunHead } from '../logic/answers.ts'
 import { knownLives } from './lives.ts'
+import { TURNING } from './notable.ts'
 import type { OpenRun } from './open-runs.ts'
-
-/** Types that stand out on the strip. */
-const MARKED: readonly EventType[] = [
-  'RunStarted',
-  'RunPaused',
-  'RunResumed',
-  'RunFailed',
-  'RunCompleted',
-  'StallDetected',
-  'WorkFailed',
-  'ActorFailed',
-]
 
 /** Number of bars of the strip, and most marks on it. */
 const BARS = 160
 const MOST_MARKS = 400
-
-/** Reads the config that holds at a position. Before the first event there is none. */
-export function configOf(log: LogReader, at: number): Config {
-  return configAt(log, Math.max(1, at))
-}
 
 /**
  * Returns the position that a page shows: the asked one, or the end of the log.
@@ -49,14 +32,13 @@ export function positionOf(log: LogReader, asked: string | undefined): number {
 export async function runHead({ folder, log }: OpenRun, asked: string | undefined): Promise<RunHead> {
   const at = positionOf(log, asked)
   const end = log.head().position
-  const config = configOf(log, at)
-  const { name: setting } = config.environment
+  const config = configAt(log, at)
   const shown = log.row(at)
   const turn = turnOf(log)
   const begun = log.newest(['IterationStarted'], at)
   return {
     run: folder.run,
-    state: stateOf(turn.kind, await knownLives(folder)),
+    state: stateOf(turn, await knownLives(folder)),
     reason: turn.reason,
     position: end,
     at,
@@ -69,21 +51,12 @@ export async function runHead({ folder, log }: OpenRun, asked: string | undefine
       iteration: data.iteration,
       position,
     })),
-    marks: [...log.events({ types: MARKED })]
+    marks: [...log.events({ types: TURNING })]
       .slice(-MOST_MARKS)
       .map(({ position, type }) => ({ position, type })),
     density: density(log, end),
     parent: log.parent && { run: log.parent.run, position: log.parent.position },
-    setting,
-    splits: config.evaluation.splits,
-    canAct: true,
   }
-}
-
-export function stateOf(kind: ReturnType<typeof turnOf>['kind'], lives: boolean): RunState {
-  if (kind === 'held') return lives ? 'paused' : 'killed'
-  if (kind !== 'begun') return kind
-  return lives ? 'running' : 'killed'
 }
 
 /** Number of ends of rollouts in equal parts of the log: the index of types counts them without a scan. */

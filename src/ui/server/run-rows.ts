@@ -1,5 +1,8 @@
 /** The list of runs. Each row reads a few events by the index, so a long log costs no more than a short one. */
+
+import { stateOf } from '../../actors/head/run-state.ts'
 import { runFolder } from '../../broker/connection.ts'
+import { runNames } from '../../broker/run-names.ts'
 import { loggedConfig } from '../../config.ts'
 import { explain } from '../../errors.ts'
 import { openLogReader } from '../../events/log-reader.ts'
@@ -7,8 +10,6 @@ import { turnOf } from '../../events/run-turn.ts'
 import { startsOf } from '../../events/starts.ts'
 import type { RunRow } from '../logic/answers.ts'
 import { knownLives } from './lives.ts'
-import { runNames } from './open-runs.ts'
-import { stateOf } from './run-head.ts'
 
 type Kept = {
   readonly position: number
@@ -28,26 +29,14 @@ export async function runRows(): Promise<RunRow[]> {
 async function rowOf(run: string): Promise<RunRow> {
   try {
     const { row, turn } = read(run)
-    const state = stateOf(turn.kind, await knownLives(runFolder(run)))
+    const state = stateOf(turn, await knownLives(runFolder(run)))
     return { ...row, state, reason: turn.reason }
   } catch (error) {
     return {
+      ...EMPTY,
       run,
       state: 'unreadable',
       reason: explain(error),
-      environment: null,
-      lambda: null,
-      seed: null,
-      iteration: null,
-      iterations: null,
-      events: 0,
-      startedAt: null,
-      lastEventAt: null,
-      parent: null,
-      stalls: 0,
-      accepted: 0,
-      curve: [],
-      curveOf: null,
     }
   }
 }

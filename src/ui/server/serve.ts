@@ -3,7 +3,7 @@ import { type Listening, listen } from '../../platform/listen.ts'
 import { pageApp } from './app.ts'
 import { openListeners } from './live.ts'
 import { openRuns } from './open-runs.ts'
-import { newSecrets, openSession } from './session.ts'
+import { openSession } from './session.ts'
 
 export const USUAL_PORT = 7717
 
@@ -11,35 +11,30 @@ export type PageServer = {
   /** Address with the link's token in its fragment, which no server sees. */
   readonly link: string
   readonly port: number
-  /** Number of pages that are open. */
-  readonly watching: () => number
   readonly close: () => Promise<void>
 }
 
 /**
- * Serves the pages on loopback, on port 7717 if it is free.
+ * Serves the pages on loopback.
  * @param path page to open, e.g. `/r/run-1`
+ * @param wanted port. Left out: 7717, or a free one if that is taken.
+ * @throws RlError `server.listen` if the wanted port cannot be had
  */
-export async function servePages(path: string, wanted = USUAL_PORT): Promise<PageServer> {
-  const secrets = newSecrets()
+export async function servePages(path: string, wanted?: number): Promise<PageServer> {
   const runs = openRuns()
   const listeners = openListeners()
   let port = 0
-  const session = openSession(
-    secrets,
-    () => port,
-    () => {},
-  )
+  const session = openSession(() => port)
   const app = pageApp({ session, runs, listeners })
   const options = { host: '127.0.0.1', unread: 'end' } as const
-  const listening: Listening = await listen(app, { ...options, port: wanted }).catch(() =>
-    listen(app, { ...options, port: 0 }),
-  )
+  const listening: Listening =
+    wanted !== undefined
+      ? await listen(app, { ...options, port: wanted })
+      : await listen(app, { ...options, port: USUAL_PORT }).catch(() => listen(app, { ...options, port: 0 }))
   port = listening.port
   return {
-    link: `http://127.0.0.1:${port}${path}#${secrets.token}`,
+    link: `http://127.0.0.1:${port}${path}#${session.token}`,
     port,
-    watching: listeners.count,
     async close() {
       listeners.close()
       await listening.close()

@@ -7,40 +7,35 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import type { HttpEnv } from '../../platform/listen.ts'
 
-/** Secrets of a server of pages. A head keeps them, so a page server that is started again knows its readers. */
-export type Secrets = { readonly token: string; readonly cookie: string; readonly used: boolean }
-
 export type Session = {
+  /** The token of the link. */
+  readonly token: string
   /** Takes the link's token, and gives its browser the cookie. Returns false if the token is wrong or used. */
   readonly begin: (context: Context<HttpEnv>, token: unknown) => boolean
   readonly isReader: (context: Context<HttpEnv>) => boolean
 }
 
-export function newSecrets(): Secrets {
-  return {
-    token: randomBytes(24).toString('base64url'),
-    cookie: randomBytes(24).toString('base64url'),
-    used: false,
-  }
-}
-
-/** @param onUsed is told once that the token is spent */
-export function openSession(secrets: Secrets, port: () => number, onUsed: () => void): Session {
-  let { used } = secrets
-  // Cookies are shared by all ports of a host, so the name tells the port.
+/** @param port of the server. Cookies are shared by all ports of a host, so the name of the cookie tells it. */
+export function openSession(port: () => number): Session {
+  const [token, cookie] = [secret(), secret()]
+  let used = false
   const name = () => `rl-ui-${port()}`
-  const isReader = (context: Context<HttpEnv>) => equal(getCookie(context, name()) ?? '', secrets.cookie)
+  const isReader = (context: Context<HttpEnv>) => equal(getCookie(context, name()) ?? '', cookie)
   return {
+    token,
     isReader,
-    begin(context, token) {
+    begin(context, given) {
       if (isReader(context)) return true
-      if (used || typeof token !== 'string' || !equal(token, secrets.token)) return false
+      if (used || typeof given !== 'string' || !equal(given, token)) return false
       used = true
-      onUsed()
-      setCookie(context, name(), secrets.cookie, { httpOnly: true, sameSite: 'Strict', path: '/' })
+      setCookie(context, name(), cookie, { httpOnly: true, sameSite: 'Strict', path: '/' })
       return true
     },
   }
+}
+
+function secret(): string {
+  return randomBytes(24).toString('base64url')
 }
 
 function equal(given: string, wanted: string): boolean {

@@ -23,7 +23,6 @@ export function trajectoryPage({ log }: OpenRun, rollout: string, at: number): T
   const scored = new Map(
     stream.flatMap((event) => (event.type === 'StepScored' ? [[event.data.step, event] as const] : [])),
   )
-  const frames = stream.find((event) => event.type === 'FramesRecorded')
   const tested = stream.find((event) => event.type === 'ProgramTested')
   const group = groupAdvantages(log, played as LoggedEvent<'TrajectoryCompleted'>)
   return {
@@ -38,8 +37,6 @@ export function trajectoryPage({ log }: OpenRun, rollout: string, at: number): T
     outcome: data.outcome,
     ended: data.ended,
     position: played.position,
-    invalid: data.invalid,
-    trainable: data.trainable,
     trainedBy: trained.has(rollout) ? data.iteration : null,
     unused: group?.unused ?? null,
     rule: group === null ? null : ruleOf(group),
@@ -49,12 +46,10 @@ export function trajectoryPage({ log }: OpenRun, rollout: string, at: number): T
       data.purpose === 'evaluation'
         ? []
         : groupRollouts(log, data.iteration, data.slot, perTask, at, trained),
-    frames: frames?.type === 'FramesRecorded' ? frames.data.frames : null,
     tests:
       tested?.type === 'ProgramTested'
         ? tested.data.verdicts.map((verdict, i) => ({ verdict, passed: tested.data.passedU8[i] === 1 }))
         : null,
-    calls: stream.filter(({ type }) => type === 'CallsRecorded').length,
   }
 }
 
@@ -132,10 +127,8 @@ function tokensOf({ segments }: EventData<'TrajectoryCompleted'>, step: number):
       const allowed = offsets === null ? 0 : offsets[at + 1] - offsets[at]
       rows.push({
         id: tokens[at],
-        text: null,
         logprob: logprobs[at],
         allowed: allowed === 0 ? null : allowed,
-        sampled: true,
       })
     }
     return rows
