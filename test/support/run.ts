@@ -39,6 +39,8 @@ export async function startTestHead(
     fenceTimes: { leaseMs: 120_000, renewMs: 1_000 },
     ...rest,
   })
+  // The broker knows of each subscription from here on: a message that is sent once is heard.
+  await core.bus.flush()
   return { ...core, folder, addressOf: (user) => core.broker?.addressOf(user) ?? core.address }
 }
 
