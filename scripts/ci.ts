@@ -32,7 +32,7 @@ const NODES = {
 /** Tests of native modules (SQLite, BLAS), WebAssembly, threads and processes. */
 const NATIVE = [
   ...['broker/', 'events/log', 'actors/crash', 'actors/runtime', 'models/local/backend'],
-  ...['models/local/model', 'models/local/server', 'coding/executor'],
+  ...['models/local/model', 'models/local/server', 'environment-coding/test/executor.test'],
 ]
 
 let { passed, failed } = newcomer()

@@ -22,12 +22,13 @@ const COSTS = 'test/costs.json'
 const SHORT_S = 10
 /**
  * Files of the short run that take longer: a loop from end to end, a page in a browser, a program in a
- * sandbox.
+ * sandbox, a minute of hostile inputs.
  */
 const LONGER = [
   'test/loop.test.ts',
   'packages/environment-web/test/screen.test.ts',
   'packages/environment-coding/test/executor.test.ts',
+  'test/fuzz/fuzz.test.ts',
 ]
 const AGAIN = Number(process.env.RL_TEST_AGAIN ?? 0)
 

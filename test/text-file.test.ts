@@ -121,24 +121,35 @@ const OWN = [
   /^broker\//,
   /^cli\/(init|start)/,
   /^environments\/alfworld\/(download|generator\/tables)/,
-  /^environments\/coding\/(executor|packed-json|result-cache)/,
-  /^environments\/coding\/providers\/(bwrap|bwrap-sandbox|pyodide)\./,
-  /^environments\/web\/(environment|miniwob\/site|own\/site)/,
+  /^environment-coding\/src\/(executor|packed-json|result-cache)/,
+  /^environment-coding\/src\/providers\/(bwrap|bwrap-sandbox|pyodide)\./,
+  /^environment-web\/src\/(environment|miniwob\/site|own\/site)/,
   /^events\/log-mark/,
   /^models\/(hub-folder|local\/file-digests)/,
   /^platform\//,
   /^replay\/expectation/,
 ]
 
+function modulesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.endsWith('.ts') && !path.includes('node_modules'),
+  )
+}
+
 test('files of others are read by text-file.ts alone', () => {
   const loose =
     /(?:readFile|readFileSync)\([^\n]*'utf-?8'\)|readFileSync\([^\n]*\)\.toString\(|await readFile\([^\n]*\)\)\.toString\(/
-  const wrong = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
-    (path) =>
-      path.endsWith('.ts') &&
-      !OWN.some((own) => own.test(path)) &&
-      loose.test(readFileSync(join('src', path), 'utf8')),
+  const sources = [
+    ...modulesIn('src').map((path) => ['src', path]),
+    ...modulesIn('packages')
+      .filter((path) => /^[^/]+\/src\//.test(path))
+      .map((path) => ['packages', path]),
+  ]
+  const wrong = sources.filter(
+    ([folder, path]) =>
+      !OWN.some((own) => own.test(path)) && loose.test(readFileSync(join(folder, path), 'utf8')),
   )
+  assert.ok(sources.some(([folder]) => folder === 'packages'))
   assert.equal(wrong, [])
 })
 
