@@ -112,6 +112,24 @@ test('the loop closes with policy, judge and rewriter behind one endpoint', asyn
   assert.not.match(head.output(), secret)
 })
 
+test('a run without a reward model goes on after its head was ended', async () => {
+  const settings = [
+    'rewardModel.mode=off',
+    'learning.reward=outcome',
+    'adaptation.enabled=false',
+    'run.iterations=4',
+  ]
+  const first = startLoop('unjudged', address, settings)
+  await until('an iteration is over', () => eventsOf('unjudged', ['IterationCompleted']).length > 0, 120_000)
+  first.process.kill('SIGINT')
+  await first.status
+  assert.ok(eventsOf('unjudged', ['RewardModelUpdated']).length > 0)
+  assert.equal(eventsOf('unjudged', ['RunCompleted']), [])
+  const second = startHead(root, 'unjudged', [], { RL_TEST_WORD: secret })
+  assert.is(await second.status, 0, second.output())
+  assert.is(eventsOf('unjudged', ['RunCompleted']).length, 1)
+})
+
 const SPOILS: readonly Spoil[] = [
   ...[{ status: 429 }, { status: 429, retryAfter: 0.2 }, { status: 500 }, { status: 500 }, { status: 503 }],
   ...(['reset', 'truncated', 'empty-choices'] as const),

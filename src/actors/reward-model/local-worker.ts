@@ -205,12 +205,15 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     return { ...batch, samples, trainedOn: rollouts, none: NOTHING_TO_LEARN }
   }
 
+  const learner = residentLearner('reward-model', resident, coldStart, batchOf, config, log)
   return {
     note: rewardModel.mode === 'off' ? 'off' : `${rewardModel.provider}, from the policy's weights`,
     judge,
     concurrency: JOBS_AT_A_TIME,
     batchOf,
-    ...residentLearner('reward-model', resident, coldStart, batchOf, config, log),
+    ...learner,
+    // Versions that nobody trained have no weights to load.
+    ...(rewardModel.mode === 'off' ? { prepare: async () => {} } : {}),
   }
 }
 
