@@ -86,6 +86,16 @@ export function changeConfig(config: Config, set: readonly string[]): Config {
 }
 
 /**
+ * Loads the settings that a config names before and after a change. From then on `changeConfig` checks the keys of packages and
+ * modules too.
+ * @throws those of `loadSetting`
+ */
+export async function loadChangedSettings(config: Config, set: readonly string[]): Promise<void> {
+  await loadSetting(config.environment)
+  await loadSetting(changeConfig(config, set).environment)
+}
+
+/**
  * Checks an object that came from elsewhere, e.g. from the event RunStarted.
  * @example const config = parseConfig({ run: { seed: 7 } })
  */

@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import { duration } from '../actors/head/terminal/progress.ts'
 import { parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
-import { type Config, changeConfig, loadConfig, loggedConfig } from '../config.ts'
+import { type Config, changeConfig, loadChangedSettings, loadConfig, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { policyFolder, type Remeasured, remeasure, sumsOf } from '../evaluation/acceptances.ts'
 import { evaluate } from '../evaluation/evaluate.ts'
@@ -108,8 +108,10 @@ async function sourceOf({ run, config: file, set = [], trust }: Source): Promise
     throw new RlError('--run brings its own config', { code: 'cli.usage', hint: 'omit --config' })
   const log = await openRun(run, { trust, acts: true })
   try {
+    const { config } = startsOf(log).last.data
+    await loadChangedSettings(loggedConfig(config), set)
     return {
-      base: changeConfig(loggedConfig(startsOf(log).last.data.config), set),
+      base: changeConfig(loggedConfig(config), set),
       last: policyFolder(log, 'last'),
     }
   } finally {
