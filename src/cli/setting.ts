@@ -7,6 +7,7 @@ import type { SettingCommand } from '../environments/command.ts'
 import type { Setting } from '../environments/setting.ts'
 import { loadSetting, registeredSettings, settingNames } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
+import { goOnWithoutReaders } from '../platform/output.ts'
 import type { Command } from './command.ts'
 import { curves } from './curves.ts'
 
@@ -40,6 +41,7 @@ export async function commandOfSetting(called: string): Promise<Command | undefi
         process.stdout.write(`${command.help.trim()}\n`)
         return 0
       }
+      if (command.serves) goOnWithoutReaders()
       const { options = {}, positionals: allowPositionals = false } = command
       return command.run(parseCommandLine({ options, allowPositionals }, argv))
     },

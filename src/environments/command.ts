@@ -16,6 +16,8 @@ export interface SettingCommand<O extends Options = Options> {
   readonly options?: O
   /** Allows words beside the options. */
   readonly positionals?: true
+  /** True for a server: it goes on if the reader of its output goes. */
+  readonly serves?: true
   /** Resolves to the exit status. */
   run(words: Words<O>): Promise<number>
 }

@@ -100,6 +100,7 @@ const settingSchema = z.strictObject({
         help: z.string(),
         options: z.record(z.string(), z.looseObject({ type: z.enum(['string', 'boolean']) })).optional(),
         positionals: z.literal(true).optional(),
+        serves: z.literal(true).optional(),
         run: fn,
       }),
     )

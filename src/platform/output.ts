@@ -10,10 +10,12 @@ type Handle = { readonly setBlocking?: (blocking: boolean) => unknown }
 const MOST_WAITING_BYTES = 1 << 20
 
 /**
- * For a process that works without readers: a head, a role, a server. Output that cannot be written is lost.
+ * For a process that works without readers: a head, a role, a server. Output that cannot be written is lost. It takes back
+ * `endWithoutReaders`.
  */
 export function goOnWithoutReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+  for (const stream of [process.stdout, process.stderr])
+    stream.removeAllListeners('error').on('error', () => {})
 }
 
 /**

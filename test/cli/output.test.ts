@@ -1,6 +1,6 @@
 /** Whoever watches may go, stop reading, or have a full disk: runs go on, and commands end without a trace. */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -44,6 +44,30 @@ watched('a command whose reader goes ends in silence, and one without room says 
   const file = shell(`${exported} -o /dev/full`)
   assert.is(file.status, 1)
   assert.match(file.stderr, /^rl: [^\n]*ENOSPC[^\n]*\n$/)
+})
+
+watched('a server of a setting goes on if its reader goes', () => {
+  const module = join(temporaryFolder(), 'speaker.mjs')
+  const after = join(temporaryFolder(), 'after')
+  writeFileSync(
+    module,
+    `import { writeFileSync } from 'node:fs'
+const run = async () => {
+  for (let n = 0; n < 40; n++) {
+    process.stdout.write('x'.repeat(10_000) + '\\n')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  writeFileSync(${JSON.stringify(after)}, 'served')
+  return 0
+}
+const acting = { kind: 'texts' }
+export const setting = { name: 'speaker', summary: 'speaks', acting, open: () => ({}), commands: { serve: { help: 'rl speaker serve', serves: true, run }, say: { help: 'rl speaker say', run } } }
+`,
+  )
+  shell(`"$NODE" src/rl.ts ${module} say | head -c 10 > /dev/null`)
+  assert.not.ok(existsSync(after), 'a command that tells ends')
+  const { stderr } = shell(`"$NODE" src/rl.ts ${module} serve | head -c 10 > /dev/null`)
+  assert.ok(existsSync(after), stderr)
 })
 
 test('a reader that stops does not hold what a head does, and has what fits when it goes on', async () => {

@@ -16,6 +16,7 @@ of them. POST /rl/reset resets a desktop to its start.
     port: { type: 'string', default: '5000' },
     host: { type: 'string', default: '127.0.0.1' },
   },
+  serves: true,
   run: async ({ values }) => (await import('./commands/serve.ts')).serve(values),
 })
 
