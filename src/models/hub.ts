@@ -12,6 +12,7 @@ import { z } from 'zod'
 import { explain, RlError } from '../errors.ts'
 import { httpFetch } from '../platform/http.ts'
 import { isAbandoned, parseProcess, processText, THIS_PROCESS } from '../platform/process-id.ts'
+import { safeParse } from '../safe-parse.ts'
 import { withoutCredentials, withoutSecrets } from '../secrets.ts'
 
 export type HubOptions = {
@@ -82,7 +83,7 @@ export async function describeHubModel(name: string, options: HubOptions): Promi
   const { revision = 'main' } = options
   const path = `/api/models/${name}/revision/${encodeURIComponent(revision)}?blobs=true`
   const response = await ask(name, path, options)
-  const parsed = listingSchema.safeParse(await readListing(name, response, options))
+  const parsed = safeParse(listingSchema, await readListing(name, response, options))
   if (!parsed.success)
     throw new RlError(`${name}: the hub's list of files cannot be read: ${parsed.error.issues[0].message}`, {
       code: 'model.hub',

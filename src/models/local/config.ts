@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { safeParse } from '../../safe-parse.ts'
 import { byName } from '../names.ts'
 
 export type ModelFamily = 'qwen2' | 'qwen3' | 'llama'
@@ -87,7 +88,7 @@ function plainRope(value: Record<string, unknown> | null | undefined, refuse: Re
   if (!value) return undefined
   const kind = value.rope_type ?? value.type ?? 'default'
   if (kind !== 'default') refuse(`${key}.rope_type`, `${JSON.stringify(kind)} is not implemented`)
-  const parsed = rope.safeParse(value)
+  const parsed = safeParse(rope, value)
   if (!parsed.success) refuse(key, parsed.error.issues[0].message)
   return parsed.data?.rope_theta
 }
@@ -103,7 +104,7 @@ type Refuse = (key: string, why: string) => never
  * for any other key with an effect: a model that is only partly read would be another model
  */
 export function parseModelConfig(json: unknown, source = 'config.json'): ModelConfig {
-  const parsed = schema.safeParse(json)
+  const parsed = safeParse(schema, json)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
     throw new RlError(`${source}: ${issue.path.join('.') || 'document'}: ${issue.message}`, {
@@ -119,7 +120,7 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
     })
   }
   for (const [key, value] of Object.entries(raw)) {
-    if (key === 'quantization_config' && readFromGguf.safeParse(value).success) continue
+    if (key === 'quantization_config' && safeParse(readFromGguf, value).success) continue
     const asksNothing = value === null || value === false || value === ''
     if (!asksNothing && !key.startsWith('_') && !(key in schema.shape) && !WITHOUT_EFFECT.includes(key))
       refuse(key, `${JSON.stringify(value)?.slice(0, 100)} is not implemented`)

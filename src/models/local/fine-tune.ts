@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
+import { safeParse } from '../../safe-parse.ts'
 import type { TrainableModel, TrainingSample, UpdateMetrics } from '../port.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
@@ -36,7 +37,7 @@ export function parseRecords(jsonl: string, source: string): FineTuneRecord[] {
     } catch (cause) {
       throw refuse(cause)
     }
-    const parsed = recordSchema.safeParse(json)
+    const parsed = safeParse(recordSchema, json)
     if (parsed.success) return [parsed.data]
     const [issue] = parsed.error.issues
     const unread = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]].join('.') : null

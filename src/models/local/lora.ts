@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
+import { safeParse } from '../../safe-parse.ts'
 import { readText } from '../../text-file.ts'
 import type { ModelConfig } from './config.ts'
 import { refusePointer } from './lfs-pointer.ts'
@@ -143,7 +144,7 @@ export async function readAdapterConfig(folder: string): Promise<AdapterConfig> 
     if (cause instanceof RlError) throw cause
     throw refuse('it cannot be read', cause)
   }
-  const parsed = configSchema.safeParse(json)
+  const parsed = safeParse(configSchema, json)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     throw refuse(`${issue.path.join('.')}: ${issue.message}`)

@@ -8,6 +8,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { safeParse } from '../../safe-parse.ts'
 import { readText } from '../../text-file.ts'
 import { isHubName, printable, TOOL_TEMPLATE } from '../hub.ts'
 import { fetchedRevision, hubFolder, modelPlace } from '../hub-folder.ts'
@@ -93,7 +94,7 @@ export function holdsAdapter(folder: string): boolean {
 async function readHuggingFace(base: string) {
   const config = parseModelConfig(await readJson(join(base, 'config.json')), join(base, 'config.json'))
   const generationPath = join(base, 'generation_config.json')
-  const parsed = generationSchema.safeParse((await readOptional(generationPath, JSON.parse)) ?? {})
+  const parsed = safeParse(generationSchema, (await readOptional(generationPath, JSON.parse)) ?? {})
   if (!parsed.success)
     throw new RlError(`${generationPath}: eos_token_id: ${parsed.error.issues[0].message}`, {
       code: 'model.folder',

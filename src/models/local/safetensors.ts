@@ -7,6 +7,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { safeParse } from '../../safe-parse.ts'
 import { readText } from '../../text-file.ts'
 import { byName } from '../names.ts'
 import { bf16ToF32, f16ToF32, f32ToBf16, f32ToF16 } from './half.ts'
@@ -82,12 +83,12 @@ export function parseHeader(bytes: Uint8Array, fileBytes: number, source = 'mode
     throw refuse('the header is not JSON in UTF-8', cause)
   }
   const { __metadata__: rawMetadata = {}, ...tensors } = headerSchema.parse(json)
-  const metadata = metadataSchema.safeParse(rawMetadata)
+  const metadata = safeParse(metadataSchema, rawMetadata)
   if (!metadata.success) throw refuse('__metadata__ is not a map of strings')
   const dataStart = 8 + bytes.length
   const entries: [string, TensorEntry][] = []
   for (const [name, raw] of Object.entries(tensors)) {
-    const parsed = entrySchema.safeParse(raw)
+    const parsed = safeParse(entrySchema, raw)
     if (!parsed.success) throw refuse(`tensor ${name}: ${parsed.error.issues[0].message}`)
     const { dtype, shape } = parsed.data
     const [begin, end] = parsed.data.data_offsets

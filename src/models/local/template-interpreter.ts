@@ -32,6 +32,8 @@ const STEPS_OF_ITEM = 16
 /** Most characters of a text. The next constant limits the items of a list. */
 const MOST_CHARACTERS = 2 ** 26
 const MOST_ITEMS = 1_000_000
+/** Most blocks within one another, also by macros that call themselves. Each name is looked for in every scope above. */
+const MOST_DEPTH = 300
 /** The limit of Jinja's sandbox. */
 const MOST_RANGE = 100_000
 
@@ -99,6 +101,7 @@ function boundedRange(first: unknown, second?: unknown, step: unknown = 1): numb
 
 class Jinja extends Base {
   #steps = 0
+  #depth = 0
   /** Texts marked by `safe`. Texts added to them are escaped. */
   readonly #safe = new WeakSet<TemplateValue>()
 
@@ -110,6 +113,18 @@ class Jinja extends Base {
 
   override evaluateBlock(nodes: readonly Node[], environment: Environment): TemplateValue {
     this.#step()
+    if (this.#depth === MOST_DEPTH)
+      throw new RangeError(`more than ${MOST_DEPTH} blocks are within one another`)
+    this.#depth++
+    try {
+      return this.#blockText(nodes, environment)
+    } finally {
+      // `break` and `continue` leave a block by an exception.
+      this.#depth--
+    }
+  }
+
+  #blockText(nodes: readonly Node[], environment: Environment): TemplateValue {
     let text = ''
     for (const node of nodes) {
       const value = this.evaluate(node, environment)

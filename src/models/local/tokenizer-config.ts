@@ -1,5 +1,6 @@
 /** tokenizer_config.json: names of special tokens, chat templates, and changes to tokenizer.json. */
 import { z } from 'zod'
+import { safeParse } from '../../safe-parse.ts'
 import { byName } from '../names.ts'
 import { readByClass } from './tokenizer-class.ts'
 import type { RefusePart } from './tokenizer-parts.ts'
@@ -46,7 +47,7 @@ export function namedTokens(config: TokenizerConfig): Readonly<Record<string, st
   const named = Object.entries(config).filter(([key]) => key.endsWith('_token'))
   return Object.fromEntries(
     named.flatMap(([key, value]) => {
-      const { success, data } = special.safeParse(value)
+      const { success, data } = safeParse(special, value)
       return success ? [[key, data]] : []
     }),
   )

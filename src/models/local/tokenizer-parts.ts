@@ -4,6 +4,7 @@
  * a form is refused: ids that are almost right would be a silent error.
  */
 import { z } from 'zod'
+import { safeParse } from '../../safe-parse.ts'
 import { byName } from '../names.ts'
 
 type Part = Readonly<Record<string, unknown>>
@@ -44,7 +45,7 @@ const ids = byName(z.int().nonnegative().max(ID_LIMIT))
 const merges = z.array(z.union([z.string().transform((text) => text.split(' ')), z.array(z.string())]))
 
 function checkModel(given: unknown, refuse: RefusePart): void {
-  const parsed = modelSchema.safeParse(given)
+  const parsed = safeParse(modelSchema, given)
   if (!parsed.success) {
     const [{ path, message }] = parsed.error.issues
     throw refuse(`${['model', ...path].join('.')}: ${message}`)
@@ -55,7 +56,7 @@ function checkModel(given: unknown, refuse: RefusePart): void {
     throw refuse(`model.continuing_subword_prefix: '${continuing_subword_prefix}'`)
   if (type === 'Unigram' && byte_fallback) throw refuse('model.byte_fallback of Unigram')
   if (type === 'Unigram') return
-  const vocabulary = ids.safeParse(parsed.data.vocab)
+  const vocabulary = safeParse(ids, parsed.data.vocab)
   if (!vocabulary.success) {
     const [{ path, message }] = vocabulary.error.issues
     throw refuse(`${['model.vocab', ...path].join('.')}: ${message}`)
@@ -68,7 +69,7 @@ function checkModel(given: unknown, refuse: RefusePart): void {
 
 /** A merge into a token outside the vocabulary would drop its text. */
 function checkMerges(given: unknown, has: (token: string) => boolean, refuse: RefusePart): void {
-  const parsed = merges.safeParse(given)
+  const parsed = safeParse(merges, given)
   if (!parsed.success) throw refuse('model.merges: what is no list of pairs')
   for (const pair of parsed.data) {
     const missing = [...pair, pair.join('')].find((token) => !has(token))
@@ -84,14 +85,14 @@ const aroundSchema = z.looseObject({
 
 /** Tokens around a text are found by name, but the file also has their ids. */
 function checkAround(tokenizer: Part, refuse: RefusePart): void {
-  const added = addedSchema.safeParse(tokenizer.added_tokens ?? [])
+  const added = safeParse(addedSchema, tokenizer.added_tokens ?? [])
   if (!added.success) throw refuse(`added_tokens.${added.error.issues[0].path.join('.')}: such an id`)
   const vocabulary = (tokenizer.model as { vocab?: Readonly<Record<string, unknown>> }).vocab ?? {}
-  const around = part.safeParse(tokenizer.post_processor).data
-  for (const one of [around, ...(parts.safeParse(around?.processors).data ?? [])]) {
+  const around = safeParse(part, tokenizer.post_processor).data
+  for (const one of [around, ...(safeParse(parts, around?.processors).data ?? [])]) {
     if (one?.type !== 'TemplateProcessing') continue
     for (const [name, { ids: own }] of Object.entries(
-      aroundSchema.safeParse(one).data?.special_tokens ?? {},
+      safeParse(aroundSchema, one).data?.special_tokens ?? {},
     )) {
       const id =
         added.data.find(({ content }) => content === name)?.id ??
@@ -103,12 +104,12 @@ function checkAround(tokenizer: Part, refuse: RefusePart): void {
 }
 
 function normalizer(given: unknown, refuse: RefusePart): unknown {
-  const { data: one } = part.safeParse(given)
+  const { data: one } = safeParse(part, given)
   if (!one) return given
   if (one.type === 'Precompiled') throw refuse('normalizer Precompiled')
   if (one.type === 'Replace') return literalContent(one)
   if (one.type === 'Strip') return stripping(one)
-  const inner = parts.safeParse(one.normalizers).data
+  const inner = safeParse(parts, one.normalizers).data
   return inner ? { ...one, normalizers: inner.map((each) => normalizer(each, refuse)) } : one
 }
 
@@ -119,10 +120,10 @@ function stripping({ strip_left, strip_right }: Part): Part | null {
 }
 
 function decoder(given: unknown): unknown {
-  const { data: one } = part.safeParse(given)
+  const { data: one } = safeParse(part, given)
   if (!one) return given
   if (one.type === 'Replace') return literalContent(one)
-  const inner = parts.safeParse(one.decoders).data
+  const inner = safeParse(parts, one.decoders).data
   return inner ? { ...one, decoders: inner.map(decoder) } : one
 }
 
@@ -132,13 +133,13 @@ function literalContent(one: Part): Part {
 }
 
 function preTokenizer(given: unknown, refuse: RefusePart): unknown {
-  const { data: one } = part.safeParse(given)
+  const { data: one } = safeParse(part, given)
   if (!one) return given
   switch (one.type) {
     case 'Sequence':
       return {
         ...one,
-        pretokenizers: (parts.safeParse(one.pretokenizers).data ?? []).map((each) =>
+        pretokenizers: (safeParse(parts, one.pretokenizers).data ?? []).map((each) =>
           preTokenizer(each, refuse),
         ),
       }
@@ -189,7 +190,7 @@ const readsOtherwise = (pattern: string) =>
   KEEPS.test(pattern.replace(/\\./gs, 'x').replace(/\[[^\]]*\]/g, 'x'))
 
 function ownSplit(one: Part, refuse: RefusePart): Part {
-  const { data: pattern } = patternSchema.safeParse(one.pattern)
+  const { data: pattern } = safeParse(patternSchema, one.pattern)
   if (pattern === undefined) throw refuse('pre_tokenizer Split: its pattern')
   if (readsOtherwise(pattern)) throw refuse('pre_tokenizer Split: a possessive quantifier or an atomic group')
   const behavior = behaviorOf(one, refuse)

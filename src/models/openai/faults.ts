@@ -3,6 +3,7 @@ import OpenAI from 'openai'
 import { z } from 'zod'
 import { isWronglyEncoded, UnknownEncoding } from '../../platform/content-encoding.ts'
 import { httpFetch, RefusedRedirect } from '../../platform/http.ts'
+import { safeParse } from '../../safe-parse.ts'
 
 /**
  * - timeout: one call took longer than its limit, or 408
@@ -79,7 +80,7 @@ const wordings = z.union([wording, z.tuple([wording]).transform(([only]) => only
 
 /** Returns a refusal's words in OpenAI's form, or null if it is no refusal. */
 export function wordsIn(refusal: unknown): { readonly message: string } | null {
-  return wordings.safeParse(refusal).data ?? null
+  return safeParse(wordings, refusal).data ?? null
 }
 
 /** Longest answer. With log-probs a token takes some 150 bytes. */
@@ -160,7 +161,7 @@ export function withoutInfinities(text: string): string {
  * `status` or `type` gives in digits or in words. Returns null if the answer has choices.
  */
 export function refusalIn(answer: unknown): RefusalWithin | null {
-  if (answerSchema.safeParse(answer).success) return null
+  if (safeParse(answerSchema, answer).success) return null
   const error = wordsIn(answer)
   return error && refusalOf(error, 'answered 200 with an error')
 }

@@ -1,5 +1,6 @@
 /** Requests and answers of the port in the form of the OpenAI API, with the fields that vLLM and `rl serve` add. */
 import { z } from 'zod'
+import { safeParse } from '../../safe-parse.ts'
 import { byName } from '../names.ts'
 import type { ChatMessage, GenerateRequest, Generation, ImageRef } from '../port.ts'
 import type { ModelOptions } from '../provider.ts'
@@ -191,12 +192,12 @@ export function fromWire(
 ): Generation {
   const refusal = refusalIn(answer)
   if (refusal) throw refusal
-  const parsed = answerSchema.safeParse(answer)
+  const parsed = safeParse(answerSchema, answer)
   if (!parsed.success) throw badAnswer(parsed.error.issues[0], [])
   const { usage, prompt_token_ids, model: name } = parsed.data
   if (parsed.data.choices.length === 0) throw new BadAnswer('empty-choices', 'the answer has no choices')
   const place = placeOfChoice(parsed.data.choices)
-  const read = choiceSchema.safeParse(parsed.data.choices[place])
+  const read = safeParse(choiceSchema, parsed.data.choices[place])
   if (!read.success) throw badAnswer(read.error.issues[0], ['choices', place])
   const choice = read.data
   if (!choice.message && choice.text === undefined)

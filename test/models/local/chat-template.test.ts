@@ -90,6 +90,7 @@ for (const [template, why] of [
     '{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}',
     /more than \d+ steps/,
   ],
+  ['{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}', /more than 300 blocks are within one another/],
   [
     '{% set n = namespace(x="ab") %}{% for i in range(60) %}{% set n.x = n.x + n.x %}{% endfor %}',
     /a text has more than/,
@@ -102,6 +103,14 @@ for (const [template, why] of [
   test(`what Python refuses, or would go on for ever, is refused: ${template}`, () => {
     assert.throws(() => render(template, VALUES), why)
   })
+
+test('blocks that end by break and continue do not add up', () => {
+  const turns =
+    '{% for a in range(400) %}{% for b in [1] %}{% if a %}{% continue %}{% endif %}{% break %}{% endfor %}{% endfor %}'
+  assert.is(render(`${turns}over`), 'over')
+  const nested = '{% macro f(n) %}{% if n %}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(100) }}over'
+  assert.is(render(nested), 'over')
+})
 
 test('lines end alike, so that blocks take theirs with them', () => {
   const lines = ['{% for m in x %}', '<{{ m }}>', '{% endfor %}', '']

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { dropNulls } from '../../../openai-api/bodies.ts'
 import { apiError } from '../../../openai-api/errors.ts'
+import { safeParse } from '../../../safe-parse.ts'
 import { byName } from '../../names.ts'
 
 const tokens = z.array(z.int().nonnegative())
@@ -179,8 +180,8 @@ export const parseLoad = (json: unknown) => parse(loadSchema, json)
 export const parseUnload = (json: unknown) => parse(unloadSchema, json)
 
 function parse<T>(schema: z.ZodType<T>, json: unknown): T {
-  let parsed = schema.safeParse(json)
-  while (!parsed.success && dropNulls(json, parsed.error.issues)) parsed = schema.safeParse(json)
+  let parsed = safeParse(schema, json)
+  while (!parsed.success && dropNulls(json, parsed.error.issues)) parsed = safeParse(schema, json)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   if (issue.code === 'unrecognized_keys') {

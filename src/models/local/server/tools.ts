@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { parseExact } from '../../../exact-json.ts'
+import { safeParse } from '../../../safe-parse.ts'
 import { cutAtTags } from '../../../tagged.ts'
 import { byName } from '../../names.ts'
 
@@ -36,7 +37,7 @@ export function readToolCalls(
   const calls: ToolCall[] = []
   const { between, bodies } = cutAtTags(text, 'tool_call')
   const told = bodies.map((body) => {
-    const parsed = called.safeParse(jsonOf(body))
+    const parsed = safeParse(called, jsonOf(body))
     if (!parsed.success || !tools.get(parsed.data.name)?.(parsed.data.arguments))
       return `<tool_call>${body}</tool_call>`
     const { name } = parsed.data
