@@ -17,6 +17,7 @@ import { isRecord } from './is-record.ts'
 import { isHubName } from './models/hub.ts'
 import { isPreset, PRESET_NAMES } from './models/local/presets.ts'
 import { loadProviders, MODEL_PROVIDERS } from './models/registry.ts'
+import { safeParse } from './safe-parse.ts'
 import { withoutCredentials } from './secrets.ts'
 
 export type { Config } from './config/schema.ts'
@@ -67,7 +68,7 @@ function checkModelPlace({ policy, models }: Config, refuse: Refuse): void {
 /** The config in a RunStarted of any age: keys that have gone since then are dropped. */
 export function loggedConfig(values: unknown): Config {
   const current = withPresentNames(structuredClone(values))
-  const known = schemaWith(settingIn(current)).safeParse(current)
+  const known = safeParse(schemaWith(settingIn(current)), current)
   for (const issue of known.error?.issues ?? []) {
     if (issue.code !== 'unrecognized_keys') continue
     const parent = issue.path.reduce(
@@ -104,7 +105,8 @@ export function parseConfig(values: unknown, origin: OriginOf = () => 'config', 
   const setting = known ?? settingIn(named)
   const section = sectionIn(named)
   if (setting && section && typeof section.module === 'string') section.name = setting.name
-  const parsed = schemaWith(setting).safeParse(
+  const parsed = safeParse(
+    schemaWith(setting),
     setting?.acting?.kind === 'texts' ? actingByTexts(named) : named,
   )
   if (!parsed.success) throw issueError(parsed.error.issues[0], origin, setting)

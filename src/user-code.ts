@@ -8,6 +8,7 @@ import type { z } from 'zod'
 import { within } from './clock.ts'
 import { RlError } from './errors.ts'
 import { PACKAGE_ROOT, SOURCES } from './package.ts'
+import { safeParse } from './safe-parse.ts'
 
 export type UserCall = {
   /** Name of the module in messages. */
@@ -268,7 +269,7 @@ function pathOf(address: string): string {
 /** Returns a check by a schema. It reports the first mistake, with its field. */
 export function shape(schema: z.ZodType): Check {
   return (value) => {
-    const { error } = schema.safeParse(value)
+    const { error } = safeParse(schema, value)
     if (!error) return null
     const [{ path, message }] = error.issues
     return `${fieldOf(path)}: ${message}`

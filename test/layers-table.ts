@@ -14,6 +14,7 @@ export const COMMON = [
   'platform',
   'random',
   'registry',
+  'safe-parse',
   'secrets',
   'tagged',
   'text-file',

@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import { z } from 'zod'
 import { type Config, loggable, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
+import { safeParse } from '../safe-parse.ts'
 import { rowSchema } from './row.ts'
 
 const schema = z.strictObject({
@@ -28,7 +29,7 @@ export function readResults(path: string): Results {
       code: 'ablate.nothing',
       hint: 'omit --resume to begin',
     })
-  const parsed = schema.safeParse(JSON.parse(readFileSync(path, 'utf8')))
+  const parsed = safeParse(schema, JSON.parse(readFileSync(path, 'utf8')))
   if (!parsed.success)
     throw new RlError(`${path} holds no ablation: ${z.prettifyError(parsed.error)}`, {
       code: 'ablate.bad-file',

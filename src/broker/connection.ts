@@ -11,6 +11,7 @@ import type { BusAddress } from '../events/bus.ts'
 import { parseAddress } from '../events/nats/connect.ts'
 import { checkRunId } from '../events/subjects.ts'
 import type { User } from '../events/users.ts'
+import { safeParse } from '../safe-parse.ts'
 
 export type RunFolder = {
   readonly run: string
@@ -146,7 +147,7 @@ export function readCredentials({ credentials }: RunFolder, user: User): BusAddr
 
 function readChecked<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> | null {
   if (!existsSync(path)) return null
-  const parsed = schema.safeParse(parseJson(readFileSync(path, 'utf8')))
+  const parsed = safeParse(schema, parseJson(readFileSync(path, 'utf8')))
   if (parsed.success) return parsed.data
   throw new RlError(`${path} is not a connection file`, {
     code: 'run.bad-connection',

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { explain, RlError } from '../errors.ts'
+import { safeParse } from '../safe-parse.ts'
 import { readTextSync } from '../text-file.ts'
 import { PLAIN_CAUSES } from './causes.ts'
 import type { Task } from './port.ts'
@@ -53,7 +54,7 @@ function readTasks(path: string): ReadonlyMap<string, readonly Task[]> {
   const seen = new Set<string>()
   for (const [index, line] of read(path).split('\n').entries()) {
     if (line.trim() === '') continue
-    const parsed = lineSchema.safeParse(json(line, `${path}:${index + 1}`))
+    const parsed = safeParse(lineSchema, json(line, `${path}:${index + 1}`))
     const wrong = !parsed.success
       ? `${parsed.error.issues[0].path.join('.') || 'line'}: ${parsed.error.issues[0].message}`
       : seen.has(parsed.data.id)

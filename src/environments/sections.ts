@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Config } from '../config/schema.ts'
 import { RlError } from '../errors.ts'
+import { safeParse } from '../safe-parse.ts'
 import type { Setting } from './setting.ts'
 
 /** Returns what a setting adds to the schema of the section `environment`. */
@@ -19,7 +20,7 @@ export function sectionShape(setting: Setting): z.ZodRawShape {
 export function sectionOf(setting: Setting, { environment }: Config): Readonly<Record<string, unknown>> {
   if (!setting.config) return {}
   const given = (environment as Readonly<Record<string, unknown>>)[setting.name] ?? {}
-  const parsed = z.strictObject(setting.config(z)).safeParse(given)
+  const parsed = safeParse(z.strictObject(setting.config(z)), given)
   if (parsed.success) return parsed.data
   const [{ path, message }] = parsed.error.issues
   throw new RlError(`environment.${[setting.name, ...path].join('.')}: ${message}`, {

@@ -3,6 +3,7 @@
  * error names the part.
  */
 import { z } from 'zod'
+import { safeParse } from '../safe-parse.ts'
 import { brief, type Check, callEither, callNow, callWithin, shape } from '../user-code.ts'
 import { flattened } from '../user-module.ts'
 import { causeWords } from './causes.ts'
@@ -308,7 +309,7 @@ function progressCheck(actions: number): Check {
   return (value) => {
     if (value === null || value === undefined) return null
     const isWhole =
-      numbers.safeParse(value).success &&
+      safeParse(numbers, value).success &&
       (value as ArrayLike<number>).length === actions &&
       Array.from(value as ArrayLike<number>).every(Number.isFinite)
     return isWhole ? null : `: expected null or ${actions} finite numbers, one an action`

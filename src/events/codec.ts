@@ -1,6 +1,7 @@
 /** Encodes events to bytes and back. Events that enter the log are checked here once. Events from the log are trusted. */
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
+import { safeParse } from '../safe-parse.ts'
 import { columnsWrong } from './catalogue/columns.ts'
 import { blob, type EventDefinition } from './catalogue/definition.ts'
 import {
@@ -134,7 +135,7 @@ function fit<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const problem = problemOf(schema, value)
   if (problem !== null) throw new RlError(`${what}: ${problem}`, refusal)
-  const parsed = schema.safeParse(value)
+  const parsed = safeParse(schema, value)
   if (!parsed.success) throw new RlError(`${what}: ${issues(parsed.error)}`, refusal)
   return parsed.data
 }

@@ -3,7 +3,8 @@
  * each index as an unknown key, so a short message would become an error of hundreds of megabytes. So containers are walked here.
  * The schema's leaves are asked one by one, and the walk ends at the first leaf that does not fit.
  */
-import { z } from 'zod'
+import type { z } from 'zod'
+import { safeParse } from '../safe-parse.ts'
 
 /** Returns what is wrong with a value, or null. */
 type Check = (value: unknown) => Problem | null
@@ -97,7 +98,7 @@ function text(value: unknown): Problem | null {
 /** A leaf holds no other values. It has at most one issue. */
 function checkLeaf(schema: z.core.$ZodType): Check {
   return function leaf(value) {
-    const { success, error } = z.core.safeParse(schema, value)
+    const { success, error } = safeParse(schema, value)
     return success ? null : { path: [], message: error.issues[0].message }
   }
 }

@@ -6,6 +6,7 @@ import { isSameModel } from '../models/openai/model-name.ts'
 import { callArguments, fromWire, placeOfChoice, wireContent, wireIds } from '../models/openai/wire.ts'
 import type { Generation } from '../models/port.ts'
 import { isDeep } from '../openai-api/bodies.ts'
+import { safeParse } from '../safe-parse.ts'
 import { callPieces } from './call-pieces.ts'
 
 type ToolCall = {
@@ -63,7 +64,7 @@ export function readAnswer(json: unknown, model?: string): Answer {
   if (isDeep(choice?.message))
     throw new BadAnswer('bad-answer', `choices.${place}.message is nested too deeply`)
   const generation = fromWire(json, { model })
-  const parsed = outline.safeParse(asChat(choice))
+  const parsed = safeParse(outline, asChat(choice))
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     throw new BadAnswer('bad-answer', `choices.${place}.${issue.path.join('.')}: ${issue.message}`)
@@ -103,7 +104,7 @@ function asChatEvent(json: unknown): unknown {
 function asChatPiece(choice: Choice): unknown {
   if (typeof choice?.text !== 'string') return choice
   const { text, ...rest } = choice as { readonly text: string; readonly logprobs?: unknown }
-  const told = tokenLogprobs.safeParse(rest.logprobs).data?.token_logprobs
+  const told = safeParse(tokenLogprobs, rest.logprobs).data?.token_logprobs
   return {
     ...rest,
     delta: { content: text },
@@ -207,7 +208,7 @@ export function answerStream(model?: string): AnswerStream {
     const json: unknown = type === 'error' ? errorIn(text) : JSON.parse(withoutInfinities(text))
     const refusal = refusalInEvent(json)
     if (refusal) throw refusal
-    const parsed = chunkSchema.safeParse(asChatEvent(json))
+    const parsed = safeParse(chunkSchema, asChatEvent(json))
     if (!parsed.success)
       throw new BadAnswer('bad-answer', 'an event of the stream is no chunk of a completion')
     const { choices, prompt_token_ids } = parsed.data

@@ -1,6 +1,7 @@
 /** Words with which an agent may end a rollout. */
 import { z } from 'zod'
 import { apiError } from '../openai-api/errors.ts'
+import { safeParse } from '../safe-parse.ts'
 import type { Ending } from './rollouts.ts'
 
 const observation = z.string().max(100_000).optional()
@@ -26,7 +27,7 @@ const schema = z.union([
 
 /** @throws ApiError 400 */
 export function readOutcome(json: unknown): Ending {
-  const parsed = schema.safeParse(json)
+  const parsed = safeParse(schema, json)
   if (!parsed.success)
     throw apiError(
       400,

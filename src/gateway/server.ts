@@ -15,6 +15,7 @@ import {
   unauthorised,
 } from '../openai-api/errors.ts'
 import { type HttpEnv, listen, WRITTEN } from '../platform/listen.ts'
+import { safeParse } from '../safe-parse.ts'
 import { bearerOf } from '../secrets.ts'
 import type { Api } from './apis/api.ts'
 import { chatCompletions, completions } from './apis/completions.ts'
@@ -162,7 +163,7 @@ export async function startGatewayServer({
   async function take({ env: { incoming, outgoing } }: Context<HttpEnv>): Promise<Response> {
     if (closing) throw apiError(503, 'the gateway is ending', { code: 'closing' })
     const raw = await bodyOf(incoming)
-    const parsed = takeSchema.safeParse(raw.byteLength === 0 ? {} : parseBody(raw.toString('utf8')))
+    const parsed = safeParse(takeSchema, raw.byteLength === 0 ? {} : parseBody(raw.toString('utf8')))
     if (!parsed.success) {
       const [issue] = parsed.error.issues
       throw apiError(400, `${issue.path.join('.') || 'body'}: ${issue.message}`, { code: 'invalid_value' })

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { openRegistry, type Registry, type UserPart } from '../registry.ts'
+import { safeParse } from '../safe-parse.ts'
 import { brief, callNow, shape, type UserCall } from '../user-code.ts'
 import { flattened } from '../user-module.ts'
 import { ACCEPTANCE_RULES } from './acceptance.ts'
@@ -59,7 +60,7 @@ const RESULTS: Readonly<Record<string, z.ZodType>> = {
   weights: z.looseObject({ outcome: weight, step: weight }),
   advantages: list.superRefine((rows, context) => {
     for (const [index, row] of Array.from(rows).entries()) {
-      const { error } = numbersIn(-MOST, MOST).safeParse(row)
+      const { error } = safeParse(numbersIn(-MOST, MOST), row)
       for (const { path, message } of error?.issues.slice(0, 1) ?? [])
         context.addIssue({ code: 'custom', path: [index, ...path], message })
     }

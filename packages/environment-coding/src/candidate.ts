@@ -1,4 +1,6 @@
 /** Reads a rewritten problem out of a language model's text (rlanything 4.4). Whether it is any good, its trial tells. */
+
+import { safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 import { TOKENS } from './compare.ts'
 import { type CodingProblem, limitsOf, STDIO } from './problem.ts'
@@ -31,7 +33,7 @@ export function parseCandidate(text: string): ParsedCandidate {
 }
 
 export function checkCandidate(data: unknown): ParsedCandidate {
-  const parsed = CANDIDATE.safeParse(data)
+  const parsed = safeParse(CANDIDATE, data)
   if (!parsed.success) {
     const [{ path, message }] = parsed.error.issues
     return { reason: `${path.join('.') || 'the object'}: ${message}` }

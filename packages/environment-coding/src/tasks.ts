@@ -6,7 +6,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Rewrite, RewriteRequest, Task } from 'rlanything/environments'
-import { inLine, RlError } from 'rlanything/kit'
+import { inLine, RlError, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 import { candidateProblem, checkCandidate } from './candidate.ts'
 import { loadProblems, skippedLine } from './dataset.ts'
@@ -152,7 +152,7 @@ const FURTHER = z.array(z.strictObject({ input: z.string(), output: z.string() }
 
 /** Tests that were added to the problem's own. */
 function furtherOf({ id, recipe: { further = [] } }: Task): readonly TestCase[] {
-  const parsed = FURTHER.safeParse(further)
+  const parsed = safeParse(FURTHER, further)
   if (parsed.success) return parsed.data
   throw new RlError(`the task '${id}' has further tests in a wrong form`, { code: 'coding.recipe' })
 }

@@ -14,6 +14,7 @@ import {
 } from '../../events/columns.ts'
 import { pack, unpackUntrusted } from '../../events/msgpack.ts'
 import type { TrainingSample } from '../../models/port.ts'
+import { safeParse } from '../../safe-parse.ts'
 
 export const BATCH_FORMAT = 'rl-batch/1'
 
@@ -84,7 +85,7 @@ export function encodeBatch({ run, version, parentVersion, samples }: BatchFile)
  * @example const { samples } = decodeBatch(await readFile('batch.msgpack'))
  */
 export function decodeBatch(bytes: Uint8Array): BatchFile {
-  const parsed = fileSchema.safeParse(unpackUntrusted(bytes))
+  const parsed = safeParse(fileSchema, unpackUntrusted(bytes))
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     throw new RlError(

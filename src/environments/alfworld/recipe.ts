@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import type { Seed } from '../../random.ts'
+import { safeParse } from '../../safe-parse.ts'
 import type { Task } from '../port.ts'
 import type { RoomSize } from './generator/size.ts'
 import { ROOMS } from './generator/tables.ts'
@@ -53,7 +54,7 @@ export type Recipe = z.infer<typeof recipe>
 
 /** The recipe of a task. @throws RlError naming the key that is wrong */
 export function recipeOf(task: Task): Recipe {
-  const parsed = recipe.safeParse(task.recipe)
+  const parsed = safeParse(recipe, task.recipe)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new RlError(`task ${task.id}: recipe.${issue.path.join('.')}: ${issue.message}`, {

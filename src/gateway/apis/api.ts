@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { dropNulls } from '../../openai-api/bodies.ts'
 import { apiError } from '../../openai-api/errors.ts'
+import { safeParse } from '../../safe-parse.ts'
 import type { Answer } from '../answer.ts'
 
 export type Asked = {
@@ -39,9 +40,9 @@ export type Api = {
 
 /** @throws ApiError 400 with the name of the field */
 export function checked<Schema extends z.ZodType>(schema: Schema, json: unknown): z.output<Schema> {
-  let parsed = schema.safeParse(json)
+  let parsed = safeParse(schema, json)
   while (!parsed.success && dropNulls(json, parsed.error.issues.flatMap(everyOne)))
-    parsed = schema.safeParse(json)
+    parsed = safeParse(schema, json)
   if (parsed.success) return parsed.data
   const [outer] = parsed.error.issues
   const issue = innermost(outer)

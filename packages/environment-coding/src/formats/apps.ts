@@ -1,4 +1,4 @@
-import { exactText as textOf } from 'rlanything/kit'
+import { safeParse, exactText as textOf } from 'rlanything/kit'
 import { z } from 'zod'
 import { APPS_PRELUDE } from '../function-tests.ts'
 import type { CodingProblem } from '../problem.ts'
@@ -49,7 +49,7 @@ export function parseApps(record: unknown, place: string): CodingProblem {
     place,
     'input_output',
   )
-  const solutions = z.array(text).safeParse(unpackJson(data.solutions || '[]', place, 'solutions'))
+  const solutions = safeParse(z.array(text), unpackJson(data.solutions || '[]', place, 'solutions'))
   const limit = Number.parseFloat(String(data.time_limit ?? ''))
   return problem({
     id: data.problem_id ?? data.id ?? (data.name || place),

@@ -1,3 +1,4 @@
+import { safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 import { HARNESS_PRELUDE } from '../function-tests.ts'
 import type { CodingProblem } from '../problem.ts'
@@ -35,7 +36,7 @@ export function parseLive(record: unknown, place: string): CodingProblem {
   if (kinds.size > 1)
     throw refusal(place, 'private_test_cases', "tests of type 'stdin' and 'functional' are mixed")
   const functional = kinds.has('functional')
-  const original = z.looseObject({ metadata: z.unknown() }).safeParse(data.original_json)
+  const original = safeParse(z.looseObject({ metadata: z.unknown() }), data.original_json)
   const metadata = read(
     METADATA,
     unpackJson(data.metadata ?? original.data?.metadata ?? {}, place, 'metadata'),

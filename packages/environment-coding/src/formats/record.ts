@@ -1,7 +1,7 @@
 /** Common parts of the formats: checked fields, packed values, and the problem made of them. */
 
 import { inflateSync } from 'node:zlib'
-import { parseExact, RlError, textOf } from 'rlanything/kit'
+import { parseExact, RlError, safeParse, textOf } from 'rlanything/kit'
 import { z } from 'zod'
 import { TOKENS } from '../compare.ts'
 import { DEFAULT_LIMITS } from '../executor.ts'
@@ -55,7 +55,7 @@ export function pairs(
 }
 
 export function read<T>(schema: z.ZodType<T>, record: unknown, place: string, under?: string): T {
-  const parsed = schema.safeParse(record)
+  const parsed = safeParse(schema, record)
   if (parsed.success) return parsed.data
   const [{ path, message }] = parsed.error.issues
   throw refusal(place, [under, ...path].filter((part) => part !== undefined).join('.'), message)

@@ -1,7 +1,7 @@
 /** Programs on a SandboxFusion server, by its HTTP interface `POST /run_code` (Apache-2.0, bytedance/SandboxFusion). */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { httpFetch, RlError } from 'rlanything/kit'
+import { httpFetch, RlError, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 import {
   type Limits,
@@ -108,7 +108,7 @@ export function createSandboxFusionProvider({
       signal?.throwIfAborted()
       throw failure(`${endpoint}: ${cause instanceof Error ? cause.message : cause}`, cause)
     }
-    const parsed = RESPONSE.safeParse(body)
+    const parsed = safeParse(RESPONSE, body)
     if (!parsed.success) {
       const [{ path, message }] = parsed.error.issues
       throw failure(`${endpoint} did not answer like /run_code: ${path.join('.')}: ${message}`)

@@ -1,5 +1,5 @@
 /** OSWorld's task files: the set-up, the question, and how the end is judged. */
-import { RlError } from 'rlanything/kit'
+import { RlError, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 
 const step = z.object({ type: z.string().min(1), parameters: z.record(z.string(), z.unknown()).default({}) })
@@ -31,7 +31,7 @@ export type Source = z.output<typeof source>
 
 /** @throws RlError `desktop.task` with the wrong key */
 export function readTaskFile(value: unknown, name: string): TaskFile {
-  const parsed = taskFileSchema.safeParse(value)
+  const parsed = safeParse(taskFileSchema, value)
   if (parsed.success) return parsed.data
   const [{ path, message }] = parsed.error.issues
   throw new RlError(`${name}: ${path.join('.') || 'task'}: ${message}`, { code: 'desktop.task' })

@@ -4,7 +4,7 @@
  */
 
 import type { ScreenAction, ScreenSize } from '@rlanything/environment-desktop/screen'
-import { RlError } from 'rlanything/kit'
+import { RlError, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 import type { Connection, Json, ProtocolEvent } from './cdp.ts'
 import { createInput, type Input } from './input.ts'
@@ -327,7 +327,7 @@ const asksSchema = z.object({
   }),
 })
 
-const asksOf = (told: unknown): Asks | null => asksSchema.safeParse(told).data?.asks ?? null
+const asksOf = (told: unknown): Asks | null => safeParse(asksSchema, told).data?.asks ?? null
 
 const pageError = (why: string) =>
   new RlError(`the page failed: ${why}`, {

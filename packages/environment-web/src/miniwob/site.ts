@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { rng, seedOf, type Task } from 'rlanything/environments'
-import { RlError } from 'rlanything/kit'
+import { RlError, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 import type { Site, Variant } from '../site.ts'
 import { AGAIN } from './again.ts'
@@ -92,7 +92,7 @@ export function folderSite({ folder, seed, counts, loading = 'table' }: FolderOp
 
 /** @throws RlError `web.recipe` */
 function read(recipe: Task['recipe']): Recipe {
-  const parsed = recipeSchema.safeParse(recipe)
+  const parsed = safeParse(recipeSchema, recipe)
   if (parsed.success) return parsed.data
   throw new RlError(`this is no recipe of a folder's page: ${parsed.error.issues[0].message}`, {
     code: 'web.recipe',

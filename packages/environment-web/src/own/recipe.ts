@@ -1,7 +1,7 @@
 /** Tasks of our own pages as data: one to four parts, each a type with its seed and parameters. */
 
 import type { Task } from 'rlanything/environments'
-import { RlError } from 'rlanything/kit'
+import { RlError, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 import type { Variant } from '../site.ts'
 
@@ -22,7 +22,7 @@ export const MOST_PARTS = 4
 
 /** @throws RlError `web.recipe` */
 export function partsOf(recipe: Task['recipe']): readonly Part[] {
-  const parsed = recipeSchema.safeParse(recipe)
+  const parsed = safeParse(recipeSchema, recipe)
   if (parsed.success) return parsed.data.parts
   const [{ path, message }] = parsed.error.issues
   throw new RlError(`this is no recipe of a web task: ${path.join('.')}: ${message}`, {

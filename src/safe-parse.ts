@@ -1,0 +1,23 @@
+/** Checks values from outside by a schema. Unlike the schema's own `safeParse` it throws nothing, whatever the value is. */
+import { z } from 'zod'
+
+/**
+ * Returns the checked value, or what is wrong with it. Zod compares `length` and `size` even of a value of a wrong type. If such a
+ * value names something there that is no number, the comparison itself fails.
+ *
+ * @example safeParse(z.string().min(1), { length: Object.create(null) }).success // false
+ */
+export function safeParse<Schema extends z.core.$ZodType>(
+  schema: Schema,
+  value: unknown,
+): z.ZodSafeParseResult<z.core.output<Schema>> {
+  try {
+    return z.safeParse(schema, value)
+  } catch {
+    const message = 'Invalid input: it cannot be compared'
+    return {
+      success: false,
+      error: new z.ZodError([{ code: 'custom', path: [], message, input: value }]) as never,
+    }
+  }
+}
