@@ -3,11 +3,9 @@ import { rng, seedOf } from 'rlanything/environments'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { calculation, drawLines, type Line } from '../src/typed/lines.ts'
-import { TYPED_PROGRAMS } from '../src/typed/programs.ts'
+import { TYPED_PROGRAMS, type TypedProgram } from '../src/typed/programs.ts'
 import { lostLines, typeLines } from '../src/typed/type-lines.ts'
 import { canRun } from './support.ts'
-
-const LINES = 10
 
 const asLines = (...texts: readonly string[]): readonly Line[] =>
   texts.map((typed) => ({ typed, wanted: typed }))
@@ -58,10 +56,17 @@ for (const [what, found, lost] of CASES)
     )
   })
 
-for (const program of TYPED_PROGRAMS.filter(({ name }) => name === 'mousepad' || name === 'xterm'))
-  if (canRun(`lines typed into ${program.name}`, program.program))
-    test(`${LINES} lines that an agent types into ${program.name} arrive whole`, async () => {
-      assert.equal(await typeLines(program, { seed: 1, count: LINES }), [])
+for (const [name, count] of [
+  ['mousepad', 10],
+  ['xterm', 10],
+  ['pcmanfm', 4],
+  ['chromium', 10],
+] as const) {
+  const program = TYPED_PROGRAMS.find((one) => one.name === name) as TypedProgram
+  if (canRun(`lines typed into ${name}`, program.program))
+    test(`${count} lines that an agent types into ${name} arrive whole`, async () => {
+      assert.equal(await typeLines(program, { seed: 1, count }), [])
     })
+}
 
 test.run()
