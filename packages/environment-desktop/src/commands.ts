@@ -24,6 +24,7 @@ const check = defineCommand({
   help: `
 rl desktop check [--kind NAME...] [--desktops N] [--seed S]      our own tasks
 rl desktop check --data FOLDER                                  OSWorld's task files: those that can be judged here
+rl desktop check --typed [--lines N] [--kind NAME...]           lines typed into each program: does each key arrive?
 
 One task of each kind is set up twice (both must look the same), done by its oracle (must succeed) and done wrongly (must
 fail). Kinds whose program is missing are skipped. The last line is
@@ -34,16 +35,27 @@ With --data each supported task is set up on a local desktop and nothing is done
 or its set-up fails, it is named as not fit, and the exit status is 1. Remove its file from the folder. The files do not
 tell whether the right actions give 1.
 
-  --kind NAME    only this kind, e.g. mousepad or calc-sum; repeatable
+With --typed drawn lines are typed into each program that is here, by the commands of an agent, and compared with what the
+program has then. The last line is programs=N lines=N lost=0. The exit status is 1 if a line did not arrive as it was typed,
+or a desktop broke.
+
+  --kind NAME    only this kind, e.g. mousepad or calc-sum; repeatable. With --typed a program: mousepad, xterm, pcmanfm,
+                 galculator, calc, writer or chromium
+  --lines N      lines for each program (default 200)
   --desktops N   desktops at a time (default 2)
-  --seed S       seed of the tasks (default 1)`,
+  --seed S       seed of the tasks and of the lines (default 1)`,
   options: {
     kind: { type: 'string', multiple: true },
     desktops: { type: 'string', default: '2' },
     seed: { type: 'string', default: '1' },
     data: { type: 'string' },
+    typed: { type: 'boolean' },
+    lines: { type: 'string', default: '200' },
   },
-  run: async ({ values }) => (await import('./commands/check.ts')).check(values),
+  run: async ({ values }) =>
+    values.typed
+      ? (await import('./commands/check-typed.ts')).checkTyped(values)
+      : (await import('./commands/check.ts')).check(values),
 })
 
 export const commands = { serve, check }

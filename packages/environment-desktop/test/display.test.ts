@@ -53,6 +53,12 @@ if (canRun('parts of a display')) {
       assert.is(await codeOf(second), undefined)
       assert.is(await codeOf(first), lent)
 
+      // Keys that are prepared have their codes before anything is struck.
+      assert.not(await keyboard.lend([keysymOf('a') as number, first]))
+      assert.ok(await keyboard.lend([first, second]))
+      assert.not(await keyboard.lend([first, second]))
+      assert.ok(await codeOf(second))
+
       const windows = await openWindows(connection)
       assert.not(await windows.activate({ name: 'no such window', strict: false, byClass: false }))
       assert.equal(await windows.geometry(connection.root), { width: 640, height: 400 })

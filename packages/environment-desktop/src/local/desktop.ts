@@ -139,13 +139,17 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
         sound()
         if (action.type === 'wait') await sleep(action.seconds * 1000)
         else if (action.type === 'end') await rest(FRAMES_OF_WORK, MOST_WORK_MS)
-        else
+        else {
+          await sleep(distances.untilActionMs(action))
           for (const part of strokes(action)) {
-            await sleep(distances.waitMs(part))
+            await sleep(distances.untilPortionMs(part))
+            if (await parts.display.prepare(part)) await rest(1, Math.min(MOST_REST_MS, end - Date.now()))
             await parts.display.input(part)
-            distances.note(part)
+            distances.notePortion(part)
             await rest(1, Math.min(MOST_REST_MS, end - Date.now()))
           }
+          distances.noteAction(action)
+        }
       }
       sound()
     },

@@ -1,6 +1,8 @@
 /** An X display: input by the extension XTEST, and windows by the hints of window managers. */
 import type { Button, Point, ScreenAction, ScreenSize } from '../screen/action.ts'
+import { keysymOf } from '../screen/keys.ts'
 import { openKeyboard } from './keyboard.ts'
+import { keysIn } from './strokes.ts'
 import { openWindows, type Windows } from './windows.ts'
 import { connectDisplay, type XTest } from './x11.ts'
 
@@ -9,6 +11,8 @@ const WHEEL = { up: 4, down: 5, left: 6, right: 7 } as const
 const [KEY_PRESS, KEY_RELEASE, BUTTON_PRESS, BUTTON_RELEASE, MOTION] = [2, 3, 4, 5, 6]
 
 export type Display = Windows & {
+  /** Gives each character of an action a key. Resolves to true if programs must take a changed keyboard first. */
+  readonly prepare: (action: ScreenAction) => Promise<boolean>
   /** Resolves when the server has taken the input; programs may still be busy with it. */
   readonly input: (action: ScreenAction) => Promise<void>
   readonly pointer: () => Promise<Point>
@@ -43,6 +47,9 @@ export async function openDisplay(socket: string, { width, height }: ScreenSize)
     )
     return { x: rootX, y: rootY }
   }
+
+  const prepare = (action: ScreenAction) =>
+    keyboard.lend(keysIn(action).flatMap((key) => keysymOf(key) ?? []))
 
   async function input(action: ScreenAction): Promise<void> {
     if ('at' in action && action.at) move(action.at)
@@ -107,7 +114,7 @@ export async function openDisplay(socket: string, { width, height }: ScreenSize)
     await sync()
   }
 
-  return { ...(await openWindows(connection)), input, pointer, close: connection.close }
+  return { ...(await openWindows(connection)), prepare, input, pointer, close: connection.close }
 }
 
 const DRAG_STEPS = 8

@@ -7,6 +7,11 @@ const SHIFT = 0xffe1
 const LOOKED_UP_MS = 30
 
 export type Keyboard = {
+  /**
+   * Lends codes to the symbols that have none. Resolves to true if a code was changed: a program that looks the keyboard up
+   * late takes a stroke that comes at once for what the code bore before.
+   */
+  readonly lend: (keysyms: readonly number[]) => Promise<boolean>
   /** Returns the code of a key that is held, without Shift: who holds Ctrl and presses `+` says whether Shift is down. */
   readonly codeOf: (key: string) => Promise<number>
   /** Presses and releases the key of a name, with Shift if it needs it. */
@@ -46,10 +51,11 @@ export async function openKeyboard(
   const lent = new Map<number, number>()
 
   /**
-   * Programs look a symbol up when the event reaches them, on a busy machine many strokes later: so a code keeps its character
-   * until all other free ones are in use.
+   * Resolves to true if a code was changed. Programs look a symbol up when the event reaches them, on a busy machine many
+   * strokes later: so a code keeps its character until all other free ones are in use.
    */
-  async function lend(keysym: number): Promise<number> {
+  async function lend(keysym: number): Promise<boolean> {
+    if (keyboard.places.has(keysym)) return false
     let code = lent.get(keysym) ?? keyboard.free.pop()
     if (code === undefined) {
       const [[oldest, taken]] = lent
@@ -57,16 +63,19 @@ export async function openKeyboard(
       code = taken
       await new Promise((resolve) => setTimeout(resolve, LOOKED_UP_MS))
     }
-    if (!lent.delete(keysym)) {
+    const isNew = !lent.delete(keysym)
+    if (isNew) {
       X.ChangeKeyboardMapping(code, keyboard.columns, Array(keyboard.columns).fill(keysym))
       await sync()
     }
     lent.set(keysym, code)
-    return code
+    return isNew
   }
 
-  const place = async (keysym: number) =>
-    keyboard.places.get(keysym) ?? { code: await lend(keysym), shifted: false }
+  async function place(keysym: number) {
+    await lend(keysym)
+    return keyboard.places.get(keysym) ?? { code: lent.get(keysym) as number, shifted: false }
+  }
 
   async function stroke(keysym: number): Promise<void> {
     const { code, shifted } = await place(keysym)
@@ -79,6 +88,11 @@ export async function openKeyboard(
   }
 
   return {
+    async lend(keysyms) {
+      let changed = false
+      for (const keysym of keysyms) changed = (await lend(keysym)) || changed
+      return changed
+    },
     codeOf: async (key) => (await place(keysymOf(key) as number)).code,
     press: (key) => stroke(keysymOf(key) as number),
     async type(character) {

@@ -12,6 +12,17 @@ import { keyName, keysymOf, withoutShift } from '../screen/keys.ts'
  */
 export const KEY_DISTANCE_MS = 150
 
+/**
+ * Least time from the end of an action to keys that are another action. A program may take up what was done
+ * later, and stand still until then: PCManFM takes no F2 for 200 ms after it selected a file.
+ */
+export const ACTION_DISTANCE_MS = 250
+
+/** Characters behind this one have no key of their own, and borrow one that is free. */
+const LAST_WITH_A_KEY = '~'
+/** Most such characters of a portion. Xvfb has 17 free keys. */
+const MOST_BORROWED = 8
+
 /** Returns the key of a character or of a name: the keysym that it has without shift, else the name. */
 function keyOf(name: string): number | string {
   const key = withoutShift(keyName(name))
@@ -26,12 +37,15 @@ export function strokes(action: ScreenAction): readonly ScreenAction[] {
   if (action.type !== 'type') return [action]
   const portions: string[] = []
   let used = new Set<number | string>()
+  let borrowed = 0
   for (const character of action.text) {
     const key = keyOf(character)
-    const isOwn = character === '\n' || character === '\t'
-    if (portions.length === 0 || used.has(key) || isOwn || used.has(ENTER) || used.has(TAB)) {
+    const isAlone = key === ENTER || key === TAB || used.has(ENTER) || used.has(TAB)
+    if (character > LAST_WITH_A_KEY) borrowed++
+    if (portions.length === 0 || used.has(key) || isAlone || borrowed > MOST_BORROWED) {
       portions.push('')
       used = new Set()
+      borrowed = character > LAST_WITH_A_KEY ? 1 : 0
     }
     portions[portions.length - 1] += character
     used.add(key)
@@ -39,32 +53,42 @@ export function strokes(action: ScreenAction): readonly ScreenAction[] {
   return portions.map((text) => ({ type: 'type', text }))
 }
 
-/** Keys that a portion strikes. */
-function keysIn(action: ScreenAction): readonly (number | string)[] {
+/** Returns the names of the keys that an action strikes. A character is its own name. */
+export function keysIn(action: ScreenAction): readonly string[] {
   switch (action.type) {
     case 'type':
-      return Array.from(action.text, keyOf)
+      return [...action.text]
     case 'press':
     case 'hotkey':
-      return action.keys.map(keyOf)
+      return action.keys
     case 'key-down':
-      return [keyOf(action.key)]
+      return [action.key]
     default:
       return []
   }
 }
 
-/** Remembers when each key was struck last, over all actions of a desktop. */
+/** Remembers what was done last, and when each key was struck, over all actions of a desktop. */
 export function keyDistances(now: () => number = () => performance.now()) {
   const struckAt = new Map<number | string, number>()
+  let last: { readonly type: ScreenAction['type']; readonly endedAt: number } | null = null
   return {
+    /** Milliseconds until the action may begin. Text follows text, and the pointer follows anything, at once. */
+    untilActionMs(action: ScreenAction): number {
+      if (last === null || keysIn(action).length === 0) return 0
+      if (action.type === 'type' && last.type === 'type') return 0
+      return Math.max(0, last.endedAt + ACTION_DISTANCE_MS - now())
+    },
+    noteAction({ type }: ScreenAction): void {
+      last = { type, endedAt: now() }
+    },
     /** Milliseconds until the portion may come. */
-    waitMs(portion: ScreenAction): number {
-      const ready = keysIn(portion).map((key) => (struckAt.get(key) ?? -Infinity) + KEY_DISTANCE_MS)
+    untilPortionMs(portion: ScreenAction): number {
+      const ready = keysIn(portion).map((key) => (struckAt.get(keyOf(key)) ?? -Infinity) + KEY_DISTANCE_MS)
       return Math.max(0, ...ready.map((at) => at - now()))
     },
-    note(portion: ScreenAction): void {
-      for (const key of keysIn(portion)) struckAt.set(key, now())
+    notePortion(portion: ScreenAction): void {
+      for (const key of keysIn(portion)) struckAt.set(keyOf(key), now())
     },
   }
 }
