@@ -16,6 +16,11 @@ const PROGRAM = process.platform === 'win32' ? 'node.exe' : 'node'
 const GET_MS = 300_000
 /** npm's own cache lies in the home folder, which may be read-only: it gets another one. Without a network it gives up soon. */
 const NPM_OPTIONS = ['--loglevel=error', '--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--cache=npm']
+/**
+ * Options of an outer npm that say what it packs and where to. It hands them down as variables, e.g. of
+ * `npm pack --pack-destination`. Its registry and proxy are kept.
+ */
+const OF_OUTER_NPM = /^npm_config_(pack_destination|json|dry_run|workspaces?|include_workspace_root)$/i
 
 /**
  * Whether a Node of this version, e.g. `22.11.0`, can run the project.
@@ -68,9 +73,11 @@ export function getNode([name, integrity], why = '') {
     folder = mkdtempSync(`${target}.`)
     /** @type {import('node:child_process').ExecFileSyncOptionsWithStringEncoding} */
     const options = { cwd: folder, timeout: GET_MS, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }
+    const env = Object.entries(process.env).filter(([name]) => !OF_OUTER_NPM.test(name))
     // On Windows npm is a script, which needs a shell; the name is one of the constants above.
     const output = execFileSync('npm', ['pack', name, ...NPM_OPTIONS], {
       ...options,
+      env: Object.fromEntries(env),
       shell: process.platform === 'win32',
     })
     const archive = output.trim().split('\n').at(-1) ?? ''

@@ -1,7 +1,7 @@
 /** npm run docs: writes every document that follows from the code. Tests hold them current. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import '../src/cli/packages.ts'
+import '../src/setting-packages.ts'
 import { loadInstalled } from '../src/environments/settings.ts'
 import { apiDocs } from './docs/api.ts'
 import { asyncApiDoc } from './docs/asyncapi.ts'

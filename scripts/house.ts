@@ -9,7 +9,7 @@ import { spawnSync } from 'node:child_process'
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import '../src/cli/packages.ts'
+import '../src/setting-packages.ts'
 import { configKeys } from '../src/config/keys.ts'
 import { loadInstalled } from '../src/environments/settings.ts'
 import { CIRCLES } from '../test/layers-table.ts'
@@ -84,12 +84,16 @@ function deadExports(): number {
   return issues.flatMap((one) => [one.exports, one.types, one.files].flat().filter(Boolean)).length
 }
 
-/** Seconds of `npm test`; null if it failed or was left out. */
+/** Seconds of `npm test`. Null if it was left out, and NaN if it failed: its failures are told then. */
 function testSeconds(): number | null {
   if (flags['no-tests']) return null
   const started = performance.now()
-  const { status } = spawnSync(process.execPath, ['bin/launch.mjs', 'scripts/test.ts'], { stdio: 'ignore' })
-  return status === 0 ? Math.round((performance.now() - started) / 1000) : null
+  const words = ['bin/launch.mjs', 'scripts/test.ts']
+  const { status, stdout } = spawnSync(process.execPath, words, { encoding: 'utf8', maxBuffer: 64_000_000 })
+  if (status === 0) return Math.round((performance.now() - started) / 1000)
+  const failed = stdout.indexOf('FAIL ')
+  process.stdout.write(`npm test failed: ${stdout.slice(Math.max(0, failed)).slice(0, 4_000)}\n`)
+  return Number.NaN
 }
 
 const measured = JSON.parse(readFileSync('test/costs.json', 'utf8')) as Record<string, { cases: number }>

@@ -9,7 +9,7 @@ import { search } from '../test/simulation/search.ts'
 import { shrunk, simulate } from '../test/simulation/simulate.ts'
 import type { Outcome } from '../test/simulation/world.ts'
 
-const HELP = `npm run -s simulate -- [options]
+const HELP = `npm run -s simulate -- [options] [NAME...]
 
 Runs whole simulated-learner runs in one process and in virtual time: the real head, deciders, actors, queues and log over a
 transport and clocks in memory, on which faults strike that follow from a seed. The same seed makes the same world.
@@ -19,7 +19,8 @@ transport and clocks in memory, on which faults strike that follow from a seed. 
   --seed N         this one alone; a failing one is shrunk to the fewest faults that still make it fail
   --trace          with --seed: all that happens in it
   --only A,B       with --seed: these faults alone, by the names that a failing seed is told with
-  --planted        puts bugs into a copy of the spine, one by one: tells the first seed of 1..1000, or the test, that finds each
+  --planted        puts bugs into a copy of the spine, one by one: tells the first seed of 1..1000, or the test, that finds each;
+                   only those that are named, if any is
   --json           one JSON object a failing seed, and one at the end
 
 The last line is seeds=N violations=V; with --planted it is planted=N found=F. Exit status 0 where no seed fails.
@@ -33,7 +34,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SHOWN = 3
 const PLANTED_SEEDS = 1_000
 
-const { values: flags } = parseArgs({
+const { values: flags, positionals: names } = parseArgs({
+  allowPositionals: true,
   options: {
     seeds: { type: 'string', default: '1..200' },
     seed: { type: 'string' },
@@ -187,16 +189,22 @@ async function failingTest(cwd: string, tests: readonly string[]): Promise<strin
 }
 
 async function planted(): Promise<number> {
+  const unknown = names.find((name) => !PLANTED.some((bug) => bug.name === name))
+  if (unknown !== undefined) {
+    process.stderr.write(`there is no planted bug ${unknown}\n`)
+    return 2
+  }
+  const bugs = PLANTED.filter(({ name }) => names.length === 0 || names.includes(name))
   let found = 0
-  for (const bug of PLANTED) {
+  for (const bug of bugs) {
     if (interrupted.signal.aborted) break
     const by = await whatFinds(bug)
     if (by !== null) found++
     if (flags.json) print(JSON.stringify({ planted: bug.name, found: by }))
     else print(`${bug.name}: ${by ?? 'nothing finds it'}`)
   }
-  print(`planted=${PLANTED.length} found=${found}`)
-  return interrupted.signal.aborted ? 130 : found === PLANTED.length ? 0 : 1
+  print(`planted=${bugs.length} found=${found}`)
+  return interrupted.signal.aborted ? 130 : found === bugs.length ? 0 : 1
 }
 
 if (flags.help) print(HELP)

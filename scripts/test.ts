@@ -12,9 +12,10 @@
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { parse } from 'uvu/parse'
+import { nearest } from '../src/nearest.ts'
 import { endAll, type FileResult, runFile } from './test/run-file.ts'
 
 const COSTS = 'test/costs.json'
@@ -70,7 +71,18 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.exit(130)
   })
 
-const queue = (await allFiles()).filter(isWanted).sort((a, b) => costOf(b) - costOf(a))
+const files = await allFiles()
+const unmatched = patterns.filter((pattern) => !files.some((file) => file.includes(pattern)))
+for (const pattern of unmatched) {
+  const likely = nearest(
+    pattern,
+    files.flatMap((file) => [file, basename(file), basename(file, '.test.ts')]),
+  )
+  process.stderr.write(
+    `no path of a test file holds '${pattern}'${likely === null ? '' : ` - did you mean '${likely}'?`}\n`,
+  )
+}
+const queue = files.filter(isWanted).sort((a, b) => costOf(b) - costOf(a))
 const results: FileResult[] = []
 
 async function runQueue(): Promise<void> {
@@ -108,4 +120,4 @@ if (failedFiles.length > 0) process.stdout.write(`\nfailed: ${failedFiles.join('
 process.stdout.write(
   `\n${sum('passed')} passed, ${sum('failed')} failed${sum('skipped') ? `, ${sum('skipped')} skipped` : ''}\n`,
 )
-process.exitCode = failedFiles.length > 0 || results.length === 0 ? 1 : 0
+process.exitCode = failedFiles.length > 0 || unmatched.length > 0 || results.length === 0 ? 1 : 0

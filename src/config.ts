@@ -6,22 +6,22 @@ import { checkConfig, refusing } from './config/checks.ts'
 import { issueError } from './config/issue.ts'
 import { checkNew } from './config/new-run.ts'
 import { placeModule } from './config/place-module.ts'
-import { withPresentNames } from './config/renamed.ts'
+import { twiceError, withPresentNames } from './config/renamed.ts'
 import { checkRoles } from './config/roles.ts'
-import type { Config } from './config/schema.ts'
 import { type ConfigSources, changeValues, type OriginOf, readSources } from './config/sources.ts'
 import { schemaWith, sectionIn, settingIn } from './config/with-setting.ts'
+import type { Config } from './config-schema/schema.ts'
 import type { Refuse, Setting } from './environments/setting.ts'
 import { loadSetting } from './environments/settings.ts'
 import { isRecord } from './is-record.ts'
 import { isHubName } from './models/hub.ts'
 import { isPreset, PRESET_NAMES } from './models/local/presets.ts'
 import { loadProviders, MODEL_PROVIDERS } from './models/registry.ts'
-import { safeParse } from './safe-parse.ts'
+import { firstIssue, safeParse } from './safe-parse.ts'
 import { withoutCredentials } from './secrets.ts'
 
-export type { Config } from './config/schema.ts'
 export type { ConfigSources } from './config/sources.ts'
+export type { Config } from './config-schema/schema.ts'
 
 /**
  * Reads, merges and checks a configuration. Every error names the source, the key and the nearest right key if there is one.
@@ -101,7 +101,9 @@ export async function loadChangedSettings(config: Config, set: readonly string[]
  * @example const config = parseConfig({ run: { seed: 7 } })
  */
 export function parseConfig(values: unknown, origin: OriginOf = () => 'config', known?: Setting): Config {
-  const named = withPresentNames(values)
+  const named = withPresentNames(values, (...names) => {
+    throw twiceError(origin(names[2]), ...names)
+  })
   const setting = known ?? settingIn(named)
   const section = sectionIn(named)
   if (setting && section && typeof section.module === 'string') section.name = setting.name
@@ -109,7 +111,7 @@ export function parseConfig(values: unknown, origin: OriginOf = () => 'config', 
     schemaWith(setting),
     setting?.acting?.kind === 'texts' ? actingByTexts(named) : named,
   )
-  if (!parsed.success) throw issueError(parsed.error.issues[0], origin, setting)
+  if (!parsed.success) throw issueError(firstIssue(parsed.error), origin, setting)
   const config = parsed.data
   checkConfig(config, setting, refusing(origin))
   return deepFreeze(config)

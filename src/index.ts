@@ -1,6 +1,6 @@
 /** `import { openLogReader } from 'rlanything'`: runs on this machine, their config, and the error that everything here throws. */
 
-import './cli/packages.ts'
+import './setting-packages.ts'
 
 export { type BatchFile, decodeBatch } from './actors/learner/batch-file.ts'
 export {

@@ -1,5 +1,5 @@
 /** The process of a role. It runs `rl start` alone, for `npm start` and for the processes that a head starts. */
-import './cli/packages.ts'
+import './setting-packages.ts'
 import { command } from './cli/start.ts'
 import { explain, RlError } from './errors.ts'
 import { exitWhenWritten, goOnWithoutReaders } from './platform/output.ts'

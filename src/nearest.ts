@@ -18,11 +18,17 @@ export function nearest(word: string, candidates: readonly string[]): string | n
 /** Levenshtein distance: least number of inserted, deleted and replaced letters. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  let last = b.length
   for (let i = 1; i <= a.length; i++) {
+    let [diagonal = 0, ...above] = row
+    last = i
     const next = [i]
-    for (let j = 1; j <= b.length; j++)
-      next[j] = Math.min(next[j - 1] + 1, row[j] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1))
+    for (const [j, up] of above.entries()) {
+      last = Math.min(last + 1, up + 1, diagonal + (a[i - 1] === b[j] ? 0 : 1))
+      next.push(last)
+      diagonal = up
+    }
     row = next
   }
-  return row[b.length]
+  return last
 }

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Worker } from 'node:worker_threads'
+import { type ResourceLimits, Worker } from 'node:worker_threads'
 import { RlError } from './errors.ts'
 
 /** Whether these are the sources, from which Node strips the types, or the compiled files of `npm pack`. */
@@ -88,9 +88,12 @@ export function nodeWords(source: URL): readonly string[] {
   return [YOUNG, fileURLToPath(moduleUrl(source))]
 }
 
-/** Starts a worker thread that runs a module of this package, named as for `nodeWords`. */
-export function startThread(source: URL, workerData: unknown): Worker {
-  return new Worker(moduleUrl(source), { workerData, execArgv: [] })
+/**
+ * Starts a worker thread that runs a module of this package, named as for `nodeWords`.
+ * @param resourceLimits of its heap. Left out: those of V8.
+ */
+export function startThread(source: URL, workerData: unknown, resourceLimits?: ResourceLimits): Worker {
+  return new Worker(moduleUrl(source), { workerData, execArgv: [], resourceLimits })
 }
 
 let code: string | undefined

@@ -15,13 +15,13 @@ export function threefry(key: Seed, counter: Seed): Seed {
   let x0 = (counter[0] + k0) | 0
   let x1 = (counter[1] + k1) | 0
   for (let round = 0; round < 20; round++) {
-    const bits = ROTATIONS[round % 8]
+    const bits = ROTATIONS[round % 8] as number
     x0 = (x0 + x1) | 0
     x1 = ((x1 << bits) | (x1 >>> (32 - bits))) ^ x0
     if (round % 4 === 3) {
       const injection = (round + 1) / 4
-      x0 = (x0 + schedule[injection % 3]) | 0
-      x1 = (x1 + schedule[(injection + 1) % 3] + injection) | 0
+      x0 = (x0 + (schedule[injection % 3] as number)) | 0
+      x1 = (x1 + (schedule[(injection + 1) % 3] as number) + injection) | 0
     }
   }
   return [x0 >>> 0, x1 >>> 0]
@@ -72,12 +72,12 @@ export function rng(seed: Seed): Rng {
   }
   const uniform = () => ((bits() >>> 5) * 2 ** 26 + (bits() >>> 6)) / 2 ** 53
   const below = (n: number) => Math.floor(uniform() * n)
-  const pick = <T>(items: readonly T[]) => items[below(items.length)]
+  const pick = <T>(items: readonly T[]) => items[below(items.length)] as T
   const shuffle = <T>(items: readonly T[]) => {
     const copy = [...items]
     for (let i = copy.length - 1; i > 0; i--) {
       const j = below(i + 1)
-      ;[copy[i], copy[j]] = [copy[j], copy[i]]
+      ;[copy[i], copy[j]] = [copy[j] as T, copy[i] as T]
     }
     return copy
   }

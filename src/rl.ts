@@ -1,8 +1,10 @@
-import './cli/packages.ts'
+import './setting-packages.ts'
 import type { Command } from './cli/command.ts'
 import { forTerminal } from './command-line.ts'
 import { explain, RlError } from './errors.ts'
-import { endWithoutReaders, goOnWithoutReaders } from './platform/output.ts'
+import { ownValue } from './own-value.ts'
+import { endWithoutReaders, exitWhenWritten, goOnWithoutReaders } from './platform/output.ts'
+import { brief } from './user-code.ts'
 
 /** Every `rl` command. A command is loaded when it is called. */
 const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
@@ -10,6 +12,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   test: () => import('./cli/test.ts'),
   start: () => import('./cli/start.ts'),
   ui: () => import('./cli/ui.ts'),
+  report: () => import('./cli/report.ts'),
   runs: () => import('./cli/runs.ts'),
   status: () => import('./cli/status.ts'),
   pause: () => import('./cli/pause.ts'),
@@ -19,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   projections: () => import('./cli/projections.ts'),
   model: () => import('./cli/model.ts'),
   serve: () => import('./cli/serve.ts'),
+  train: () => import('./cli/train.ts'),
   gateway: () => import('./cli/gateway.ts'),
   trainer: () => import('./cli/trainer.ts'),
   replay: () => import('./cli/replay.ts'),
@@ -27,6 +31,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   why: () => import('./cli/why.ts'),
   rescore: () => import('./cli/rescore.ts'),
   whatif: () => import('./cli/whatif.ts'),
+  ask: () => import('./cli/ask.ts'),
   'compare-judges': () => import('./cli/compare-judges.ts'),
   export: () => import('./cli/export.ts'),
   attest: () => import('./cli/attest.ts'),
@@ -40,9 +45,10 @@ const FORMER: Readonly<Record<string, string>> = { rm: 'compare-judges' }
 
 async function main([called, ...argv]: readonly string[]): Promise<number> {
   if (called === undefined || called === 'help' || called === '--help' || called === '-h') return printHelp()
-  const name = Object.hasOwn(FORMER, called) ? FORMER[called] : called
-  const command = Object.hasOwn(COMMANDS, name)
-    ? (await COMMANDS[name]()).command
+  const name = ownValue(FORMER, called) ?? called
+  const load = ownValue(COMMANDS, name)
+  const command = load
+    ? (await load()).command
     : await (await import('./cli/setting.ts')).commandOfSetting(name)
   if (!command)
     throw new RlError(`there is no command '${name}'`, { code: 'cli.usage', hint: 'rl --help lists them' })
@@ -59,18 +65,21 @@ async function main([called, ...argv]: readonly string[]): Promise<number> {
 
 async function printHelp(): Promise<number> {
   endWithoutReaders('rl')
-  const names = Object.keys(COMMANDS)
-  const width = Math.max(0, ...names.map((name) => name.length))
+  const commands = Object.entries(COMMANDS)
+  const width = Math.max(0, ...commands.map(([name]) => name.length))
   const line = (name: string, summary: string) => `  ${name.padEnd(width)}  ${summary}`
   const lines = ['rl <command> [options]', '']
-  for (const name of names) lines.push(line(name, (await COMMANDS[name]()).command.summary))
+  for (const [name, load] of commands) lines.push(line(name, (await load()).command.summary))
   lines.push('', 'Of settings (yours: rl <its name>, where config.yaml names it, or rl ./its-file.ts):')
   const { commandOfSetting } = await import('./cli/setting.ts')
   const { loadInstalled } = await import('./environments/settings.ts')
-  for (const { name } of await loadInstalled()) {
+  const broken: string[] = []
+  const settings = await loadInstalled((error) => broken.push(`  ${forTerminal(brief(error.message, 300))}`))
+  for (const { name } of settings) {
     const command = await commandOfSetting(name)
     if (command) lines.push(line(name, command.summary))
   }
+  lines.push(...broken)
   lines.push('', 'rl <command> --help tells more.')
   process.stdout.write(`${lines.join('\n')}\n`)
   return 0
@@ -81,4 +90,6 @@ try {
 } catch (error) {
   process.stderr.write(`rl: ${forTerminal(explain(error))}\n`)
   process.exitCode = error instanceof RlError && error.code === 'cli.usage' ? 2 : 1
+  // What a failed command left open keeps the process for at most this time.
+  setTimeout(exitWhenWritten, 1_000).unref()
 }

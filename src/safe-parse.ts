@@ -21,3 +21,15 @@ export function safeParse<Schema extends z.core.$ZodType>(
     }
   }
 }
+
+/**
+ * Returns the first issue of a failed check, which has at least one.
+ *
+ * @throws Error if the check failed without an issue
+ * @example if (!checked.success) throw new Error(firstIssue(checked.error).message)
+ */
+export function firstIssue({ issues }: z.core.$ZodError): z.core.$ZodIssue {
+  const [issue] = issues
+  if (issue === undefined) throw new Error('a check failed without an issue')
+  return issue
+}

@@ -92,7 +92,7 @@ function badLine(bytes: Uint8Array, place: string): RlError {
   const at = firstBadByte(bytes)
   const byte = `0x${(bytes[at] ?? 0).toString(16).toUpperCase().padStart(2, '0')}`
   const [guess, name] =
-    bytes[at] >= 0x80 && (bytes[at + 1] ?? 0) < 0x80
+    (bytes[at] ?? 0) >= 0x80 && (bytes[at + 1] ?? 0) < 0x80
       ? ['Latin-1 or Windows-1252', 'WINDOWS-1252']
       : ['another encoding, e.g. GBK or Shift-JIS', 'GBK']
   return refused(`${place}: byte ${at + 1} of the line (${byte}) is not UTF-8: it may be ${guess}`, name)
@@ -101,7 +101,8 @@ function badLine(bytes: Uint8Array, place: string): RlError {
 function firstBadByte(bytes: Uint8Array): number {
   let at = 0
   for (let length = 1; at < bytes.length; at += length) {
-    length = bytes[at] < 0xc0 ? 1 : bytes[at] < 0xe0 ? 2 : bytes[at] < 0xf0 ? 3 : 4
+    const first = bytes[at] ?? 0
+    length = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
     if (!isUtf8(bytes.subarray(at, at + length))) break
   }
   return at

@@ -8,7 +8,7 @@ import type { z } from 'zod'
 import { within } from './clock.ts'
 import { RlError } from './errors.ts'
 import { PACKAGE_ROOT, SOURCES } from './package.ts'
-import { safeParse } from './safe-parse.ts'
+import { firstIssue, safeParse } from './safe-parse.ts'
 
 export type UserCall = {
   /** Name of the module in messages. */
@@ -250,7 +250,7 @@ function framesOf(error: unknown): readonly Frame[] {
   const { stack } = (error ?? {}) as { readonly stack?: unknown }
   if (typeof stack !== 'string') return []
   return stack.split('\n').flatMap((line) => {
-    if (!/^\s+at /.test(line)) return []
+    if (!/^\s+at /.test(line) || /\bnode:[\w/]+:\d+:\d+\)?$/.test(line)) return []
     const [, address, row, column] = FRAME.exec(line) ?? []
     if (address === undefined) return []
     const file = pathOf(address)
@@ -271,7 +271,7 @@ export function shape(schema: z.ZodType): Check {
   return (value) => {
     const { error } = safeParse(schema, value)
     if (!error) return null
-    const [{ path, message }] = error.issues
+    const { path, message } = firstIssue(error)
     return `${fieldOf(path)}: ${message}`
   }
 }

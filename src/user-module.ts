@@ -1,7 +1,7 @@
 /** Modules of users (an environment, rules, projections). A config names them by a path or as a package. */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -62,7 +62,7 @@ function fileOf(name: string, key: string): string {
   const isPath = name.startsWith('.') || isAbsolute(name) || name.startsWith('file:')
   if (isPath) {
     const file = name.startsWith('file:') ? fileURLToPath(name) : resolve(name)
-    if (existsSync(file)) return file
+    if (existsSync(file)) return statSync(file).isDirectory() ? mainOf(file, key) : file
     throw new RlError(`${key}: there is no file ${file}`, {
       code: 'module.missing',
       hint: 'a path is relative to the folder in which the command is started',
@@ -77,6 +77,22 @@ function fileOf(name: string, key: string): string {
       cause,
     })
   }
+}
+
+/** Returns the main module of a folder: that of its package.json, else its index. */
+function mainOf(folder: string, key: string): string {
+  const { resolve: find } = createRequire(join(folder, 'package.json'))
+  for (const name of [folder, './index.ts', './index.mjs']) {
+    try {
+      return find(name)
+    } catch {
+      // The next one may be there.
+    }
+  }
+  throw new RlError(`${key}: the folder ${folder} has no main module`, {
+    code: 'module.missing',
+    hint: 'name a file of it, or name its module in "main" of its package.json',
+  })
 }
 
 async function load(name: string, file: string, key: string, loadMs: number): Promise<UserModule> {
@@ -118,7 +134,7 @@ function placeOfLoad(cause: unknown, file: string): string | null {
 
 /** Reads the `file:line` that Node puts in front of its message about a text that it cannot parse. */
 function lineIn(said: string): string | null {
-  const [, address, line] = /^(.+):(\d+)$/.exec(said.split('\n', 1)[0]) ?? []
+  const [, address, line] = /^(.+):(\d+)$/.exec(said.split('\n', 1).join()) ?? []
   if (address === undefined) return null
   return `${address.startsWith('file:') ? fileURLToPath(address) : address}:${line}`
 }

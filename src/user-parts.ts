@@ -17,6 +17,6 @@ export async function loadAllUserParts(config: Config): Promise<readonly UserPar
   await loadUserParts(config)
   await loadProviders(config)
   const setting = await loadSetting(config.environment)
-  const own = await setting.userParts?.(sectionOf(setting, config))
+  const own = await setting.userParts?.(sectionOf(setting, config.environment))
   return [...userRulesOf(config), ...userProvidersOf(config), ...(own ?? [])]
 }

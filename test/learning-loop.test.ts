@@ -52,6 +52,8 @@ async function losesNothing(run: string): Promise<void> {
     [join(newest('policy'), 'optimizer.safetensors'), rmSync],
     [join(newest('reward-model'), 'optimizer.safetensors'), flip],
     [join(newest('policy'), 'tokenizer.json'), flip],
+    [join(newest('policy'), 'model.safetensors'), rmSync],
+    [join(newest('reward-model'), 'model.safetensors'), flip],
     [folder.log, rmSync],
   ] as const) {
     cpSync(file, join(root, 'kept'), { preserveTimestamps: true })

@@ -1,8 +1,12 @@
 /** How a run is ended, goes on and is refused, as a user meets it. The learner is simulated, everything else is real. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../src/broker/connection.ts'
+import { openLogReader } from '../src/events/log-reader.ts'
 import { forkRun } from '../src/replay/fork.ts'
+import { replay } from '../src/replay/replay.ts'
 import { eventsBelow } from './support/logged.ts'
 import { isAlive, startHead } from './support/processes.ts'
 import { temporaryFolder, until } from './support/run.ts'
@@ -10,6 +14,15 @@ import { checkInvariants, SETTINGS, victim } from './support/simulated-run.ts'
 
 const root = temporaryFolder()
 const eventsOf = eventsBelow(root)
+
+/** What the pages behind a link answer of the run. */
+async function headOnPage(link: string): Promise<string> {
+  const { origin, pathname, hash } = new URL(link)
+  const body = JSON.stringify({ token: hash.slice(1) })
+  const session = await fetch(`${origin}/api/session`, { method: 'POST', body })
+  const cookie = (session.headers.get('set-cookie') ?? '').split(';')[0]
+  return (await fetch(`${origin}/api${pathname}/head`, { headers: { cookie } })).text()
+}
 
 test('a process that hangs is ended, another is started, and the run goes on', async () => {
   const head = startHead(root, 'hung', [...SETTINGS, 'run.deadlines.silenceSeconds=6'])
@@ -46,6 +59,28 @@ test('a broker that dies in the first second is waited for, before and after the
   assert.is(eventsOf('cold', ['RunCompleted']).length, 1)
 })
 
+test('a run whose time is over ends with an iteration that is measured, and its replay is the same', async () => {
+  const head = startHead(root, 'timed', [
+    ...SETTINGS,
+    'run.iterations=1000',
+    'run.evaluateEvery=1000',
+    'run.minutes=0.01',
+  ])
+  assert.is(await head.status, 0, head.output())
+  const started = eventsOf('timed', ['IterationStarted'])
+  const last = started.at(-1)!.data
+  assert.is(last.last, true)
+  assert.ok(started.slice(0, -1).every(({ data }) => data.last === undefined))
+  const measured = eventsOf('timed', ['EvaluationCompleted']).map(({ data }) => data.iteration)
+  assert.equal([...new Set(measured)], [0, last.iteration])
+  assert.is(eventsOf('timed', ['RunCompleted'])[0].data.iterations, last.iteration)
+  assert.match(head.output(), new RegExp(`is complete: ${last.iteration} iterations`))
+  checkInvariants(root, 'timed', last.iteration)
+  const log = openLogReader(runFolder('timed', root).log)
+  assert.is(replay(log).difference, null)
+  log.close()
+})
+
 test('a run that is complete is not begun again: nothing is appended, and a fork is named', async () => {
   const before = eventsOf('cold').length
   const again = startHead(root, 'cold')
@@ -58,20 +93,30 @@ test('a run that is complete is not begun again: nothing is appended, and a fork
 })
 
 test('Ctrl-C pauses a run in good order, and it goes on where its log ends', async () => {
-  const first = startHead(root, 'paused', SETTINGS)
+  const told = join(root, 'told')
+  const notify = [`ui.notify=echo "$RL_EVENT of $RL_RUN" >> '${told}'`, 'ui.actions=false']
+  const first = startHead(root, 'paused', [...SETTINGS, ...notify])
   await until('an iteration', () => eventsOf('paused', ['IterationStarted']).length > 1, 240_000)
+  const [, link] = /^ {2}look +(\S+)$/m.exec(first.output()) ?? []
+  assert.match(await headOnPage(link), '"state":"running"')
   first.process.kill('SIGINT')
   assert.is(await first.status, 130, first.output())
+  const after = await headOnPage(link).catch((error: Error) => error.message)
+  assert.is(after, 'fetch failed', 'the pages end with the head')
   assert.match(first.output(), /go on: +npm start -- --role head --run paused/)
   // Who leaves is not silent.
   const [pause] = eventsOf('paused', ['RunPaused'])
   const stalls = eventsOf('paused', ['StallDetected']).filter(({ position }) => position > pause.position)
   assert.equal(stalls, [])
   // The same command goes on, whether it repeats its settings or not.
-  const second = startHead(root, 'paused', SETTINGS)
+  const second = startHead(root, 'paused', SETTINGS, {}, ['--no-ui'])
   assert.is(await second.status, 0, second.output())
+  assert.not.match(second.output(), /^ {2}look +http/m)
   assert.match(second.output(), /^goes on: the head was started again/m)
   assert.not.match(second.output(), /^paused: /m, 'the pause of before was told then')
+  // A busy machine may stall a process. A pause that somebody made himself is not told.
+  const heard = readFileSync(told, 'utf8').replaceAll('StallDetected of paused\n', '')
+  assert.is(heard, 'RunCompleted of paused\n', 'who presses Ctrl-C is not told of it')
   checkInvariants(root, 'paused')
 })
 

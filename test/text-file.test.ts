@@ -121,7 +121,7 @@ const OWN = [
   /^broker\//,
   /^cli\/(init|start)/,
   /^environments\/alfworld\/(download|generator\/tables)/,
-  /^environment-coding\/src\/(executor|packed-json|result-cache)/,
+  /^environment-coding\/src\/(packed-json|result-cache|tries)/,
   /^environment-coding\/src\/providers\/(bwrap|bwrap-sandbox|pyodide)\./,
   /^environment-web\/src\/(environment|miniwob\/site|own\/site)/,
   /^events\/log-mark/,

@@ -9,6 +9,7 @@ import {
   callNow,
   callWithin,
   onUserFault,
+  placeOf,
   type UserCall,
   UserCodeError,
 } from '../src/user-code.ts'
@@ -62,6 +63,17 @@ test('what is thrown is told with the line of the first frame of theirs, the par
     assert.is(told.fault, 'threw')
     assert.is(told.code, 'setting.broken')
   }
+})
+
+test("frames of Node are nobody's place: if there are no others, the module is named", () => {
+  const error = new Error('no answer')
+  error.stack = [
+    'Error: no answer',
+    '    at process.processTicksAndRejections (node:internal/process/task_queues:104:5)',
+    '    at async node:internal/main/run_main_module:36:49',
+    '    at file:///a/node_modules/ai/dist/index.js:1:2',
+  ].join('\n')
+  assert.is(placeOf(error, file), file)
 })
 
 test('an answer that does not come in time is told with the limit and its key', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -44,6 +44,28 @@ test('what is missing or broken is named with its key', async () => {
   const broken = await refused(file)
   assert.is(broken.code, 'module.broken')
   assert.match(broken.message, /broken\.ts cannot be loaded: .*not today/)
+})
+
+test('a folder is loaded by its main module, and refused by name if it has none', async () => {
+  const inFolder = (name: string, files: Readonly<Record<string, string>>) => {
+    const place = join(folder, name)
+    mkdirSync(place)
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(place, file), text)
+    return place
+  }
+  const text = 'export const answer = 42\n'
+  const whole: readonly Readonly<Record<string, string>>[] = [
+    { 'package.json': '{"main": "mine.mjs"}', 'mine.mjs': text },
+    { 'index.ts': text },
+    { 'index.mjs': text },
+  ]
+  for (const files of whole) {
+    const place = inFolder(`with-${Object.keys(files)[0]}`, files)
+    assert.is((await loadUserModule(place, 'learning.module')).exports.answer, 42)
+  }
+  const none = await refused(inFolder('without', { 'mine.ts': text }))
+  assert.is(none.code, 'module.missing')
+  assert.match(none.message, /learning\.module: the folder .*without has no main module/)
 })
 
 test('the line is told at which loading ended: of a text that is none, of what throws, of an import that is not there', async () => {

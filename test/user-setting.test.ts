@@ -165,6 +165,37 @@ export const setting = {
   assert.ok(eventsOf('faulty', ['TrajectoryCompleted']).length > 0)
 })
 
+test('a word for a step that throws costs its own rollout of the cold start', async () => {
+  const faulty = join(root, 'wordless-nim.ts')
+  writeFileSync(
+    faulty,
+    `import { setting as nim } from './nim.ts'
+const { judging } = nim
+const wordFor = (step) => {
+  if (step.task.startsWith('nim-6-') && step.earlier.length === 1) return step.price.tag
+  return judging.causes.wordFor(step)
+}
+export const setting = { ...nim, judging: { ...judging, causes: { ...judging.causes, wordFor } } }
+`,
+  )
+  const head = startHead(root, 'wordless', [
+    ...SETTINGS,
+    `environment.module=${faulty}`,
+    ...['run.iterations=1', 'run.evaluateEvery=1', 'adaptation.enabled=false'],
+  ])
+  assert.is(await head.status, 0, head.output())
+  const message =
+    /wordless-nim\.ts:4:\d+: judging\.causes\.wordFor\(\) failed: TypeError.*'tag'\) \(task 'nim-6-\d+', step 2\)/
+  const told = eventsOf('wordless', ['ActorFailed']).map(({ data }) => data.error)
+  assert.ok(
+    told.some((one) => message.test(one)),
+    told.join('\n'),
+  )
+  assert.match(head.output(), message)
+  assert.match(head.output(), /reward model ready: [^:]*failedRollouts \d/)
+  assert.ok(eventsOf('wordless', ['StepScored']).length > 0)
+})
+
 test('a mistake in its keys is told with the key, as one in ours', async () => {
   const head = startHead(root, 'mistyped', [...SETTINGS, 'environment.nim.moost=3'])
   assert.is(await head.status, 1)

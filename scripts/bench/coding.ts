@@ -1,12 +1,8 @@
 /** Programs against tests in the sandbox, beside plain subprocesses of the same interpreter in the same run. */
-import {
-  createExecutor,
-  DEFAULT_LIMITS,
-  type Provider,
-  runAll,
-} from '../../packages/environment-coding/src/executor.ts'
+import { createExecutor, runAll } from '../../packages/environment-coding/src/executor.ts'
 import { problemOf } from '../../packages/environment-coding/src/family/recipe.ts'
 import { drawRecipes } from '../../packages/environment-coding/src/family/templates.ts'
+import { DEFAULT_LIMITS, type Provider } from '../../packages/environment-coding/src/provider.ts'
 import { createBwrapProvider } from '../../packages/environment-coding/src/providers/bwrap.ts'
 import { createProcessProvider } from '../../packages/environment-coding/src/providers/process.ts'
 import { createResultCache } from '../../packages/environment-coding/src/result-cache.ts'

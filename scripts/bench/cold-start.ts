@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util'
 import { choiceActing } from '../../src/actors/policy/acting.ts'
 import { coldStartPolicy } from '../../src/actors/policy/cold-start.ts'
 import { segmentSample } from '../../src/actors/policy/samples.ts'
-import { coldStartRewardModel, processQuality } from '../../src/actors/reward-model/cold-start.ts'
+import { coldStartRewardModel, labelled, processQuality } from '../../src/actors/reward-model/cold-start.ts'
 import { judgeEpisodes } from '../../src/actors/reward-model/judge.ts'
 import { chainSample, judgeCodecOf } from '../../src/actors/reward-model/judging.ts'
 import { codecOf } from '../../src/actors/rollout/packing.ts'
@@ -175,7 +175,7 @@ function outcomeSamples(played: Played): TrainingSample[] {
   )
 }
 
-async function labelled(played: Played) {
+async function measured(played: Played) {
   const episodes = []
   for (const { trajectory, task } of played)
     episodes.push({
@@ -222,26 +222,32 @@ try {
   const judge = judgeCodecOf(codecOf(policy.encode, environment.view), CAUSES)
   const rewardModel = await openLocalModel({ folder: start.folder })
   const judgeTasks = train.slice(100, 100 + Math.ceil(number('judge-rollouts') / 4))
-  const episodes = await timed('labelled_rollouts_s', null, async () =>
-    labelled(await play(policy, judgeTasks, 4, 'labels')),
-  )
-  const options = { contextTokens: CONTEXT, tokenBudget: TOKEN_BUDGET, seed }
+  const options = {
+    contextTokens: CONTEXT,
+    tokenBudget: TOKEN_BUDGET,
+    seed,
+    flippedLabels: number('flipped'),
+  }
+  const episodes = await timed('labelled_rollouts_s', null, async () => {
+    const rollouts = await play(policy, judgeTasks, 4, 'labels')
+    const episodes = await measured(rollouts)
+    return episodes.map((episode, e) => labelled(CAUSES, rollouts[e].task.id, episode, options))
+  })
   const judged = await timed('reward_model_cold_start_s', '<= 15', () =>
     coldStartRewardModel(rewardModel, judge, episodes, {
       ...options,
-      flippedLabels: number('flipped'),
       updates: number('judge-updates'),
       batch: 16,
       learningRate: number('judge-rate'),
     }),
   )
-  const fresh = await processQuality(rewardModel, judge, await labelled(played), options)
+  const fresh = await processQuality(rewardModel, judge, await measured(played), options)
   const figures = `loss ${judged.loss.toFixed(3)}, good steps ${fresh.goodShare.toFixed(2)}, mean verdict ${fresh.meanVerdict.toFixed(2)}`
   measure('process_accuracy_single', fresh.single.accuracy, 'share', null, fresh.single.n)
   measure('process_balanced_single', fresh.single.balanced, 'share', '>= 0.6', fresh.single.n, figures)
   measure('process_balanced_majority', fresh.majority.balanced, 'share', null, fresh.majority.n)
 
-  const judgeable = await labelled(played)
+  const judgeable = await measured(played)
   const judgements = await timed('judge_16x8_m3_s', null, () =>
     judgeEpisodes(rewardModel, judge, judgeable, {
       samples: 3,

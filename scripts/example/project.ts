@@ -44,7 +44,7 @@ export function projectWithBuild(): Project {
   const target = join(project.folder, 'node_modules', 'rlanything')
   mkdirSync(target, { recursive: true })
   const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: readonly string[] }
-  for (const name of ['package.json', ...files.filter((name) => !name.includes('*'))])
+  for (const name of ['package.json', ...files.filter((name) => !/[*!]/.test(name))])
     cpSync(name, join(target, name), { recursive: true })
   symlinkSync(resolve('node_modules'), join(target, 'node_modules'), 'dir')
   const bin = join(project.folder, 'node_modules', '.bin')

@@ -13,8 +13,11 @@ const NEEDS: Readonly<Record<string, () => string | null>> = {
   'subscriber-python': () => pythonWithout('nats', 'msgpack'),
 }
 
+/** Examples that need nothing but the package. Those of agents need SDKs: scripts/example/agents.ts. */
 export function exampleNames(): string[] {
-  return readdirSync('examples').filter((name) => existsSync(join('examples', name, 'README.md')))
+  return readdirSync('examples').filter(
+    (name) => name !== 'agents' && existsSync(join('examples', name, 'README.md')),
+  )
 }
 
 /** Runs an example in a project that has the package. Its output goes to standard output. */

@@ -1,7 +1,9 @@
 /**
  * Runs one test file by uvu's own interface and sends its totals to the parent: `fork('scripts/test/file.ts', [FILE])`.
- * A file that throws, or whose promise never settles, sends nothing and ends with another status than 0.
+ * A file that throws, or whose promise never settles, sends nothing and ends with another status than 0. So does a file
+ * with `test.only`, because it would pass with fewer cases.
  */
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -17,7 +19,12 @@ const uvuState = globalThis as unknown as {
 
 export type Totals = { readonly passed: number; readonly failed: number; readonly skipped: number }
 
+/** Texts in quotes, which may hold code. */
+const QUOTED = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\\n]|\\.)*`/g
+
 const [file = ''] = process.argv.slice(2)
+const [focused] = /\b\w+\.only(?=\()/.exec(readFileSync(file, 'utf8').replace(QUOTED, '')) ?? []
+if (focused !== undefined) throw new Error(`${file}: ${focused} leaves out the other cases of the file`)
 uvuState.UVU_DEFER = 1
 const uvu = await import('uvu')
 uvuState.UVU_INDEX = 0

@@ -23,7 +23,7 @@ type Again = {
 
 /** Fills in rows without these measurements if their runs are here. `keep` is called after each. */
 export async function measureAgain({ rows }: Results, { signal, say, keep }: Again): Promise<void> {
-  for (const [index, row] of rows.entries()) {
+  for (const row of rows) {
     const name = `${row.setting} seed ${row.seed}`
     const { log: path } = runFolder(row.run)
     if (signal.aborted || !existsSync(path)) continue
@@ -32,7 +32,7 @@ export async function measureAgain({ rows }: Results, { signal, say, keep }: Aga
       if (row.confirmed === null && row.accepted.at(-1)) {
         say(`${name}: ${row.accepted.at(-1)} acceptances are measured again`)
         const measured = await remeasure(log, { rollouts: CONFIRMING_ROLLOUTS, signal })
-        rows[index].confirmed = sumsOf(measured, CONFIRMING_ROLLOUTS)
+        row.confirmed = sumsOf(measured, CONFIRMING_ROLLOUTS)
         keep()
       }
       const last =
@@ -42,7 +42,7 @@ export async function measureAgain({ rows }: Results, { signal, say, keep }: Aga
         const asked = { a: 0, b: last, rollouts: PROBE_ROLLOUTS, heldOut: true, seed: row.seed }
         const { rollouts, process, outcome } = await compareJudges(log, asked)
         const versions = ({ a, b }: typeof outcome) => ({ first: a, last: b })
-        rows[index].judges = { rollouts, process: process && versions(process), outcome: versions(outcome) }
+        row.judges = { rollouts, process: process && versions(process), outcome: versions(outcome) }
         keep()
       }
     } catch (error) {

@@ -4,8 +4,9 @@ import type { Estimate } from '../learning/interval.ts'
 import { growthCurve, learningCurves } from './plots.ts'
 import { ablationKey, baseConfig, type Results } from './results.ts'
 import type { Row } from './row.ts'
-import { CHOICE_NAMES, type Choice, SETTING_NAMES, SETTINGS, type Setting } from './settings.ts'
+import { CHOICE_NAMES, type Choice, SETTING_NAMES, SETTINGS } from './settings.ts'
 import {
+  COMPARISONS,
   difference,
   type Figure,
   firstSuccess,
@@ -21,17 +22,6 @@ import {
   splitsIn,
   verdictOn,
 } from './summary.ts'
-
-/** Compared pairs: the paper's claims, and the two isolated signals. */
-const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
-  ['outcome-only', 'policy'],
-  ['policy', 'policy+reward'],
-  ['outcome-only', 'policy+reward'],
-  ['policy+reward', 'policy+reward+environment'],
-  ['outcome-only', 'policy+reward+environment'],
-  ['outcome-only', 'true-progress'],
-  ['outcome-only', 'reward-model-only'],
-]
 
 const ADAPTING = 'policy+reward+environment'
 
@@ -158,6 +148,7 @@ function growthSection(rows: readonly Row[]): readonly string[] {
   const own = ofSetting(rows, ADAPTING)
   if (own.length === 0) return []
   const measured = own.flatMap(({ confirmed }) => confirmed ?? [])
+  const [first] = measured
   const sum = (pick: (one: (typeof measured)[number]) => number) =>
     measured.reduce((total, one) => total + pick(one), 0)
   return [
@@ -172,10 +163,10 @@ function growthSection(rows: readonly Row[]): readonly string[] {
         row.confirmed === null ? '-' : `${row.confirmed.confirmed} of ${row.confirmed.accepted}`,
       ]),
     ),
-    measured.length === 0
+    first === undefined
       ? 'Acceptances were not measured again; `rl eval --accepted RUN` does it.'
       : [
-          `Parent and candidate were measured again with ${measured[0].rollouts} rollouts each. The policy that measured them first played.`,
+          `Parent and candidate were measured again with ${first.rollouts} rollouts each. The policy that measured them first played.`,
           `Of all acceptances, ${sum(({ confirmed }) => confirmed)} of ${sum(({ accepted }) => accepted)} hold (${percent(
             sum(({ confirmed }) => confirmed),
             sum(({ accepted }) => accepted),

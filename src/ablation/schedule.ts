@@ -61,6 +61,7 @@ export async function playAll(
       const index = next()
       if (index < 0 || !mayBegin()) break
       const [run] = waiting.splice(index, 1)
+      if (run === undefined) break
       first.add(run.seed)
       const played = one(run).finally(() => active.delete(played))
       active.add(played)

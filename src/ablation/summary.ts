@@ -7,6 +7,17 @@ import { linearFit } from '../learning/linear-fit.ts'
 import type { Row } from './row.ts'
 import { SETTING_NAMES, type Setting } from './settings.ts'
 
+/** Compared pairs: the paper's claims, and the two isolated signals. */
+export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
+  ['outcome-only', 'policy'],
+  ['policy', 'policy+reward'],
+  ['outcome-only', 'policy+reward'],
+  ['policy+reward', 'policy+reward+environment'],
+  ['outcome-only', 'policy+reward+environment'],
+  ['outcome-only', 'true-progress'],
+  ['outcome-only', 'reward-model-only'],
+]
+
 /** Returns one figure of a run, or null if the run has none. */
 export type Figure = (row: Row) => number | null
 

@@ -19,11 +19,12 @@ export async function configsOf(
   const page = await Promise.race([readEvents(log, 1, ['RunStarted']), late]).finally(() => answered.abort())
   if (page === null) throw headGone(log.run, HEAD_GONE_MS)
   const { events } = page
+  const [first] = events
   const last = events.at(-1)
-  if (!last)
+  if (!first || !last)
     throw new RlError(`the log of run '${log.run}' does not begin with RunStarted`, {
       code: 'run.not-started',
       hint: 'start its head first',
     })
-  return { first: loggedConfig(events[0].data.config), config: loggedConfig(last.data.config) }
+  return { first: loggedConfig(first.data.config), config: loggedConfig(last.data.config) }
 }

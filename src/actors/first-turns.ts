@@ -2,18 +2,22 @@
  * Builds the first text that the policy reads, with the code that plays rollouts: its prompts, its tokenizer, and the
  * packing of both. `--dry-run` shows it. A start is refused if none of it fits the model.
  */
+
 import { policyWorkerOf } from '../config/roles.ts'
 import type { Config } from '../config.ts'
+import type { PolicyConfig } from '../config-schema/sections.ts'
 import { openSetting } from '../environments/open.ts'
 import type { Episode, Task } from '../environments/port.ts'
 import type { OpenSetting } from '../environments/setting.ts'
 import { loadSetting } from '../environments/settings.ts'
+import { tasksOf } from '../environments/split-tasks.ts'
 import { RlError } from '../errors.ts'
 import { isHubName } from '../models/hub.ts'
 import { isPreset } from '../models/local/presets.ts'
 import type { ChatMessage, GenerateRequest } from '../models/port.ts'
 import { seedOf } from '../random.ts'
 import { isSettingFault } from '../user-code.ts'
+import { sourceOf } from './decider/task-counts.ts'
 import type { Acting } from './policy/acting.ts'
 import type { ReadingModel } from './policy/local-acting.ts'
 import { samplingOf } from './policy/sampling.ts'
@@ -26,6 +30,8 @@ export type FirstTurn = {
   readonly text: string
   /** Number of tokens of the text. Null if an endpoint counts them. */
   readonly tokens: number | null
+  /** First and last tokens, each with its number. Null if the text itself is spelled in tokens, or an endpoint makes them. */
+  readonly spelled: string | null
   /** Whether an action fits behind it. */
   readonly fits: boolean
 }
@@ -45,14 +51,16 @@ const MOST_TRIED = 32
 /**
  * @param count of tasks
  * @param vocabulary of a model that is trained from scratch: of the cold start, or of these turns alone, which gives no more tokens
- * @throws RlError for prompts, folders and templates that a rollout could not be played with
+ * @throws RlError `environment.empty-split`, and for prompts, folders and templates that a rollout could not be
+ *   played with
  */
 export async function firstTurns(
   config: Config,
   opened: OpenSetting,
   { count, vocabulary }: { readonly count: number; readonly vocabulary: 'cold-start' | 'turns' },
 ): Promise<FirstTurns> {
-  const tasks = (await opened.environment.tasks(config.environment.splits.train)).slice(0, count)
+  const all = await tasksOf(opened.environment, 'train', sourceOf('train', config.environment))
+  const tasks = all.slice(0, count)
   const begun = await Promise.all(tasks.map((task, index) => begin(config, opened, task, index)))
   const starts = begun.flatMap((one) => ('fault' in one ? [] : [one]))
   const [{ fault } = { fault: undefined }] = begun.flatMap((one) => ('fault' in one ? [one] : []))
@@ -60,7 +68,9 @@ export async function firstTurns(
   const { how, read } = await readerOf(config, opened, starts, vocabulary)
   return {
     how,
-    turns: begun.map((one) => ('fault' in one ? one : { task: one.task, ...read(requestOf(one, config)) })),
+    turns: begun.map((one) =>
+      'fault' in one ? one : { task: one.task, ...read(requestOf(one, config.run.seed)) },
+    ),
   }
 }
 
@@ -81,13 +91,13 @@ export async function checkFirstTurns(config: Config): Promise<void> {
       if (read.some(({ fits }) => fits)) return
       ;[shortest] = [...read].sort((a, b) => (a.tokens ?? 0) - (b.tokens ?? 0))
     }
-    if (shortest) throw tooSmall(config, shortest)
+    if (shortest) throw tooSmall(config.policy, shortest)
   } finally {
     await opened.environment.close?.()
   }
 }
 
-function tooSmall({ policy }: Config, { task, tokens }: FirstTurn): RlError {
+function tooSmall(policy: PolicyConfig, { task, tokens }: FirstTurn): RlError {
   const ofPreset = isPreset(policy.model) || policy.acting === 'choices'
   const context = ofPreset ? `policy.contextTokens: ${policy.contextTokens}` : `policy.model: its context`
   return new RlError(
@@ -119,7 +129,7 @@ async function begin(
   }
 }
 
-function requestOf({ task, episode, index }: Start, { run }: Config): ActRequest {
+function requestOf({ task, episode, index }: Start, seed: number): ActRequest {
   const { observation, admissible } = episode.turn
   return {
     rollout: 'dry-run',
@@ -133,7 +143,7 @@ function requestOf({ task, episode, index }: Start, { run }: Config): ActRequest
     packedTokens: 0,
     policyVersion: 0,
     evaluation: false,
-    seed: seedOf(run.seed, 'dry-run-act', index),
+    seed: seedOf(seed, 'dry-run-act', index),
   }
 }
 
@@ -146,14 +156,19 @@ async function readerOf(
   starts: readonly Start[],
   vocabulary: 'cold-start' | 'turns',
 ): Promise<Reader> {
-  const sampling = samplingOf(config, false)
+  const sampling = samplingOf(config.policy, config.evaluation)(false)
   if (policyWorkerOf(config, opened.setting) !== 'local') {
     const { actingByPrompt } = await import('./policy/endpoint-worker.ts')
     const acting = actingByPrompt(opened, config.policy)
     const screens = config.policy.frames > 0 ? `, with the last ${config.policy.frames} screens` : ''
     return {
       how: `as the endpoint is asked${screens}`,
-      read: (request) => ({ text: promptText(acting(request, sampling).request), tokens: null, fits: true }),
+      read: (request) => ({
+        text: promptText(acting(request, sampling).request),
+        tokens: null,
+        spelled: null,
+        fits: true,
+      }),
     }
   }
   const { actingOf } = await import('./policy/local-acting.ts')
@@ -170,16 +185,33 @@ async function readerOf(
     opened,
   )
   return {
-    how: spelled ? 'token by token, as the model reads them' : 'as the model reads them',
+    how: spelled ? 'token by token, as the model reads them' : 'as the model reads them, then token by token',
     read(request) {
       const asked = unbounded(request, sampling).request
       const tokens = asked && 'tokens' in asked.prompt ? Array.from(asked.prompt.tokens) : []
       const text = spelled
         ? tokens.map((token) => model.tokenizer.tokenText(token)).join(' ')
         : model.tokenizer.decode(tokens, { special: true })
-      return { text, tokens: tokens.length, fits: acting(request, sampling).request !== null }
+      return {
+        text,
+        tokens: tokens.length,
+        spelled: spelled ? null : spelledOut(tokens, model.tokenizer.tokenText),
+        fits: acting(request, sampling).request !== null,
+      }
     },
   }
+}
+
+/** Tokens that are shown of a long prompt: a template's beginning, and the end that asks for the answer. */
+const SHOWN_TOKENS = { first: 64, last: 16 }
+
+/** Returns tokens as in the vocabulary, e.g. `1 "<|im_start|>" 872 "user"`. */
+function spelledOut(tokens: readonly number[], textOf: (token: number) => string): string {
+  const { first, last } = SHOWN_TOKENS
+  const told = tokens.map((token) => `${token} ${JSON.stringify(textOf(token))}`)
+  const leftOut = tokens.length - first - last
+  if (leftOut <= 0) return told.join(' ')
+  return [...told.slice(0, first), `[... ${leftOut} tokens ...]`, ...told.slice(-last)].join(' ')
 }
 
 /** Returns the reading part of a model: its tokenizer and its context, without any weights. */

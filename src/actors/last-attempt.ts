@@ -1,14 +1,14 @@
 /** Settles shared work that failed for good: a rollout is not judged, a rewrite is refused, and the run goes on. */
-import type { Config } from '../config.ts'
+import type { AdaptationConfig } from '../config-schema/sections.ts'
 import type { NewEvent } from '../events/catalogue.ts'
 import type { Job, JudgeRollouts, RewriteTask } from './decider/jobs.ts'
 
 /** Returns null for work that the run cannot go on without. */
-export function lastAttempt(config: Config) {
+export function lastAttempt(adaptation: AdaptationConfig) {
   return function settleWithout(job: Job, attempts: number, lastError: string): readonly NewEvent[] | null {
     const reason = `given up after ${attempts} tries: ${lastError}`.slice(0, 2_000)
     if (job.kind === 'judge') return unjudged(job.input)
-    if (job.kind === 'rewrite') return [refusal(job.input, config, reason)]
+    if (job.kind === 'rewrite') return [refusal(job.input, adaptation, reason)]
     return null
   }
 }
@@ -28,10 +28,9 @@ function unjudged({ rollouts, iteration, task, rewardModelVersion }: JudgeRollou
 
 function refusal(
   { iteration, slot, parent, direction, parentAccuracy }: RewriteTask,
-  { adaptation }: Config,
+  { low, high }: AdaptationConfig,
   reason: string,
 ): NewEvent {
-  const { low, high } = adaptation
   const nobody = { task: null, accuracy: { successes: 0, n: 0 }, thresholds: { low, high } }
   return {
     type: 'TaskRejected',

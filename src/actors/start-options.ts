@@ -22,4 +22,6 @@ export type StartOptions = {
   readonly dryRun: boolean
   /** Takes up a run whose log names modules that somebody else brought. */
   readonly trust: boolean
+  /** Whether the head opens pages of its run. */
+  readonly ui: boolean
 }

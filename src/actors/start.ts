@@ -18,6 +18,7 @@ import type { Role } from '../events/envelope.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
 import { connectBus, connectPatiently } from '../events/nats/connect.ts'
 import { type User, workerOf } from '../events/users.ts'
+import { providerOf } from '../models/registry.ts'
 import { loadAllUserParts, loadUserParts } from '../user-parts.ts'
 import { configsOf } from './configs.ts'
 import { deciderOf } from './deciders.ts'
@@ -75,7 +76,7 @@ export async function startRole(options: StartOptions): Promise<number> {
       frames,
       heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
       attempts: config.run.expert.attempts,
-      giveUp: lastAttempt(config),
+      giveUp: lastAttempt(config.adaptation),
       // The pipe tells a child of the head when the head ends. The child waits while a broker cannot be started.
       headGoneMs: isChild() ? Number.POSITIVE_INFINITY : undefined,
     })
@@ -164,7 +165,7 @@ async function openWorker(role: Role, config: Config, log: LogClient): Promise<O
 async function executorsFor(role: Role, config: Config, log: LogClient): Promise<OpenElsewhere | undefined> {
   const { rolloutSeconds, scoringSeconds } = config.run.deadlines
   const seconds = role === 'environment' ? rolloutSeconds : role === 'reward-model' ? scoringSeconds : null
-  if (seconds === null || (await executorsOf(config)) === null) return undefined
+  if (seconds === null || (await executorsOf(config.environment)) === null) return undefined
   return openElsewhere(log, seconds * 1000)
 }
 
@@ -174,10 +175,11 @@ async function openWorkerOn(
   config: Config,
   log: LogClient,
 ): Promise<OpenedWorker> {
+  const { run, adaptation } = config
   switch (role) {
     case 'environment': {
       const { environmentWorker } = await import('./environment/worker.ts')
-      const worker = environmentWorker(config, opened, log)
+      const worker = environmentWorker(run, looksOn(config), opened, log)
       const { name } = opened.setting
       if (config.environment.player === 'own') {
         const runtime = await opened.setting.runtime?.(opened.environment)
@@ -187,7 +189,9 @@ async function openWorkerOn(
     }
     case 'adapter': {
       const { adapterWorker } = await import('./adapter/worker.ts')
-      return { worker: await adapterWorker(config, opened, log), note: config.adaptation.rewriter }
+      const provider = providerOf(adaptation, config)
+      const worker = await adapterWorker(adaptation, provider, run.deadlines, opened, log)
+      return { worker, note: adaptation.rewriter }
     }
     case 'policy': {
       const { openPolicyWorker } = await import('./policy/worker.ts')
@@ -200,4 +204,9 @@ async function openWorkerOn(
     case 'head':
       throw new RlError('the head has no worker of its own', { code: 'cli.usage' })
   }
+}
+
+/** Whether anybody looks at the screens of a run's rollouts. */
+function looksOn({ environment, policy, rewardModel }: Config): boolean {
+  return environment.frames || policy.frames > 0 || (rewardModel.frames && rewardModel.mode !== 'off')
 }

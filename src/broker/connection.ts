@@ -147,7 +147,7 @@ export function readCredentials({ credentials }: RunFolder, user: User): BusAddr
 
 function readChecked<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> | null {
   if (!existsSync(path)) return null
-  const parsed = safeParse(schema, parseJson(readFileSync(path, 'utf8')))
+  const parsed = safeParse(schema, readJson(path))
   if (parsed.success) return parsed.data
   throw new RlError(`${path} is not a connection file`, {
     code: 'run.bad-connection',
@@ -155,9 +155,10 @@ function readChecked<Schema extends z.ZodType>(path: string, schema: Schema): z.
   })
 }
 
-function parseJson(text: string): unknown {
+/** Returns null if the file cannot be read, or if it is a folder. */
+function readJson(path: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(readFileSync(path, 'utf8'))
   } catch {
     return null
   }

@@ -16,7 +16,8 @@ const WAIT_MS = 600_000
 /** Errors of a head that is not there yet, or that is starting. */
 const SOON = new Set([
   ...['bus.unreachable', 'bus.no-responder', 'bus.timeout', 'bus.disconnected'],
-  ...['run.not-started', 'actor.head-gone', 'run.no-head'],
+  // A log is a file before anything stands in it.
+  ...['run.not-started', 'actor.head-gone', 'run.no-head', 'log.not-a-log'],
 ])
 
 type Waiting = {
@@ -26,17 +27,20 @@ type Waiting = {
   /** Called once if the head has to be waited for. */
   readonly say: (line: string) => void
   readonly waitMs?: number
+  /** Ends the waiting. The error is then that of the last try. */
+  readonly signal?: AbortSignal
 }
 
 /** Resolves when the head of the run answers. Rejects after ten minutes with the reason why it did not. */
 export async function awaitHead(waiting: Waiting): Promise<void> {
-  const { run, say, waitMs = WAIT_MS } = waiting
+  const { run, say, waitMs = WAIT_MS, signal } = waiting
   const until = performance.now() + waitMs
   for (let told = false; ; told = true)
     try {
       return await ask(waiting)
     } catch (error) {
-      if (!(error instanceof RlError) || !SOON.has(error.code) || performance.now() > until) throw error
+      const isOver = signal?.aborted || performance.now() > until
+      if (!(error instanceof RlError) || !SOON.has(error.code) || isOver) throw error
       if (!told) say(`waiting for the head of run '${run}': ${explain(error)}`)
       await pause(AGAIN_MS)
     }

@@ -66,7 +66,7 @@ function lines(
   return [
     `${steps} steps of ${rollouts} rollouts; rows: version ${a}, columns: version ${b}`,
     row(['', ...VERDICTS]),
-    ...matrix.map((counts, i) => row([VERDICTS[i], ...counts])),
+    ...matrix.map((counts, i) => row([VERDICTS[i] ?? '', ...counts])),
     `flipped        ${figure(flips)}`,
     ...(right ? [`right by ${a}     ${figure(right.a)}`, `right by ${b}     ${figure(right.b)}`] : []),
     ...(process ? [`process        ${accuracies(process)}`] : []),

@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { runsFolder } from '../broker/connection.ts'
 import { lookForNatsServer } from '../broker/find.ts'
 import { parseCommandLine, printJson } from '../command-line.ts'
-import type { Finding } from '../environments/setting.ts'
+import type { Finding, Setting } from '../environments/setting.ts'
 import { loadInstalled } from '../environments/settings.ts'
 import { explain } from '../errors.ts'
 import { freeBytesOf, MIN_FREE_BYTES } from '../events/log.ts'
 import { findGpu, gpuAdvice } from '../platform/gpu.ts'
 import { installHint } from '../platform/programs.ts'
+import { brief } from '../user-code.ts'
 import type { Command } from './command.ts'
 import { settingHere } from './setting.ts'
 
@@ -38,19 +39,26 @@ async function* findings(): AsyncGenerator<Finding> {
   yield natsServer()
   yield await sqlite()
   yield await tensors()
-  for (const { doctor } of await loadInstalled()) if (doctor) yield await doctor()
-  yield* await ownSetting()
+  const broken: Finding[] = []
+  const settings = await loadInstalled((error) => broken.push(brokenSetting(error)))
+  yield* broken
+  for (const setting of settings) yield* await checked(async () => setting)
+  yield* await checked(settingHere)
   yield disk()
 }
 
-/** Checks of the setting that this folder's config names. */
-async function ownSetting(): Promise<Finding[]> {
+/** Returns the finding of a setting's own check. A setting that cannot be loaded or checked is a failure. */
+async function checked(load: () => Promise<Setting | undefined>): Promise<readonly Finding[]> {
   try {
-    const doctor = (await settingHere())?.doctor
-    return doctor ? [await doctor()] : []
+    const setting = await load()
+    return setting?.doctor ? [await setting.doctor()] : []
   } catch (error) {
-    return [{ check: 'setting', result: 'fail', detail: explain(error), advice: null }]
+    return [brokenSetting(error)]
   }
+}
+
+function brokenSetting(error: unknown): Finding {
+  return { check: 'setting', result: 'fail', detail: brief(explain(error), 500), advice: null }
 }
 
 function line({ check, result, detail, advice }: Finding): string {

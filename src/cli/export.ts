@@ -1,19 +1,23 @@
 import { parseCommandLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
-import { EXPORTERS, exportersWith } from '../replay/exporters.ts'
+import { EXPORT_SECONDS, EXPORTERS, exportersWith } from '../replay/exporters.ts'
 import type { Command } from './command.ts'
 import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
+
+/** A timer holds 24 days at most. */
+const MOST_SECONDS = 1_000_000
 
 const FORMATS = EXPORTERS.map(({ name, summary }) => `  ${name.padEnd(11)}  ${summary}`).join('\n')
 
 export const command: Command = {
   summary: 'a run for other tools: trajectories with advantages, and figures',
   help: `
-rl export RUN --format FORMAT -o PATH [--module MODULE]
+rl export RUN --format FORMAT -o PATH [--module MODULE] [--timeout SECONDS]
 
 ${FORMATS}
 
-  --module MODULE   a path or package with formats of your own, exported as a list \`exporters\` of { name, summary, write }
+  --module MODULE     a path or package with formats of your own, exported as a list \`exporters\` of { name, summary, write }
+  --timeout SECONDS   time limit of a format of your own (default ${EXPORT_SECONDS})
 
 ${TRUST_HELP}.
 `,
@@ -24,6 +28,7 @@ ${TRUST_HELP}.
           format: { type: 'string' },
           out: { type: 'string', short: 'o' },
           module: { type: 'string' },
+          timeout: { type: 'string', default: String(EXPORT_SECONDS) },
           ...TRUST,
         },
         allowPositionals: true,
@@ -31,8 +36,8 @@ ${TRUST_HELP}.
       argv,
     )
     const [run] = positionals
-    const { format, out, module } = values
-    const exporters = await exportersWith(module)
+    const { format, out, module, timeout } = values
+    const exporters = await exportersWith(module, secondsOf(timeout))
     const exporter = exporters.find(({ name }) => name === format)
     if (run === undefined || out === undefined || exporter === undefined)
       throw new RlError(
@@ -47,4 +52,13 @@ ${TRUST_HELP}.
     }
     return 0
   },
+}
+
+function secondsOf(timeout: string): number {
+  const seconds = Number(timeout)
+  if (seconds > 0 && seconds <= MOST_SECONDS) return seconds
+  throw new RlError(`--timeout is a number of seconds up to ${MOST_SECONDS}, and '${timeout}' is none`, {
+    code: 'cli.usage',
+    hint: 'rl export --help',
+  })
 }

@@ -36,9 +36,10 @@ export function numberFlag(
 ): number {
   const number = Number(value)
   if (value.trim() === '' || !(number >= least && number <= most))
-    throw new RlError(`${flag} is '${value}', expected a number of ${least} to ${most}`, {
-      code: 'cli.usage',
-    })
+    throw new RlError(
+      `${flag} is '${value}', expected a number of ${most === Number.POSITIVE_INFINITY ? `at least ${least}` : `${least} to ${most}`}`,
+      { code: 'cli.usage' },
+    )
   return number
 }
 

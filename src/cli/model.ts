@@ -1,4 +1,5 @@
 import { RlError } from '../errors.ts'
+import { ownValue } from '../own-value.ts'
 import type { Command } from './command.ts'
 
 /** Every `rl model` command, loaded when it is called. */
@@ -24,7 +25,7 @@ rl model export --model DIR --out DIR [--dtype F32|F16|BF16]
 rl model <command> --help tells more.`,
   actionsHaveHelp: true,
   async run([name, ...argv]) {
-    const load = name !== undefined && Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined
+    const load = name === undefined ? undefined : ownValue(SUBCOMMANDS, name)
     if (!load)
       throw new RlError(name === undefined ? 'a command is missing' : `there is no command 'model ${name}'`, {
         code: 'cli.usage',

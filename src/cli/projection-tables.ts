@@ -172,7 +172,7 @@ const FORMATS: Readonly<Record<View, (db: Database.Database) => Shown>> = {
       .toSorted((a, b) => a.version - b.version)
       .map(({ role, version, rollouts, samples, metrics, stopped }) => [
         ...[role, version, rollouts, samples],
-        ...MAIN_FIGURES.map((name) => (name in metrics ? figure(metrics[name]) : '-')),
+        ...MAIN_FIGURES.map((name) => (metrics[name] === undefined ? '-' : figure(metrics[name]))),
         Object.entries(metrics)
           .filter(([name]) => !MAIN_FIGURES.includes(name))
           .map(([name, value]) => `${name} ${figure(value)}`)
@@ -208,7 +208,7 @@ export function viewText(db: Database.Database, view: View, most: number | null)
   const kept = columns.flatMap((column, at) => (typeof column === 'string' || most === null ? [at] : []))
   const head = columns.map((column) => (typeof column === 'string' ? column : column.detail))
   const last = most === null ? rows : rows.slice(-most)
-  const only = (row: readonly Cell[]) => kept.map((at) => row[at])
+  const only = (row: readonly Cell[]) => kept.flatMap((at) => row.slice(at, at + 1))
   const { text, cut } = table(only(head), last.map(only), most === null ? undefined : WIDTH)
   return {
     text: [...above, text, ...below].join('\n'),
@@ -236,10 +236,11 @@ function curves(rows: readonly AccuracyRow[], open: ReadonlySet<number>): string
     curves.set(name, [...(curves.get(name) ?? []), successes / n])
   }
   const lines = [...curves].map(([name, shares]) => {
-    const ends = [shares[0], shares[shares.length - 1]].map((value) => value.toFixed(3))
+    const ends = [...shares.slice(0, 1), ...shares.slice(-1)].map((value) => value.toFixed(3))
     return [name, sparkline(shares, MOST_BARS), ends.join(' -> ')]
   })
-  return lines.length === 0 ? [] : [table(lines[0], lines.slice(1)).text]
+  const [first, ...others] = lines
+  return first === undefined ? [] : [table(first, others).text]
 }
 
 type Measured = { readonly successes: number; readonly n: number }

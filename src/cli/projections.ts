@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import type Database from 'better-sqlite3'
 import { runFolder } from '../broker/connection.ts'
 import { inLine, parseCommandLine, printJson, printLine } from '../command-line.ts'
@@ -6,11 +5,10 @@ import { loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
-import { PROJECTIONS } from '../projections/all.ts'
 import { type KeptProjections, openKept } from '../projections/kept.ts'
-import { clearProjections, type Projection } from '../projections/projection.ts'
+import type { Projection } from '../projections/projection.ts'
 import { projectionsOf } from '../projections/registry.ts'
-import { canWrite, openKeptFile } from '../replay/projections.ts'
+import { canWrite, rebuildKept, withKeptFile } from '../replay/projections.ts'
 import type { Command } from './command.ts'
 import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
 import { VIEWS, type View, viewText } from './projection-tables.ts'
@@ -69,25 +67,16 @@ function rebuild(log: LogReader, file: string, users: readonly Projection[], jso
       code: 'projections.read-only',
       hint: `rl projections ${log.run} show folds a copy`,
     })
-  const { db, close } = openKeptFile(file)
-  try {
-    const before = existsSync(file) ? openKept(db, users).digests() : {}
-    clearProjections(db, [...PROJECTIONS, ...users])
-    const projections = openKept(db, users)
-    const started = performance.now()
-    const events = projections.catchUp(log)
-    const seconds = (performance.now() - started) / 1000
-    const digests = projections.digests()
-    if (json) printJson({ run: log.run, position: projections.position(), events, seconds, before, digests })
-    else {
-      printLine(`${events} events in ${seconds.toFixed(2)} s, up to position ${projections.position()}`)
-      for (const [name, digest] of Object.entries(digests))
-        printLine(`${name.padEnd(16)} ${digest.slice(0, 16)}${before[name] === digest ? ' as before' : ''}`)
-    }
-    tellFailed(projections)
-  } finally {
-    close()
+  const started = performance.now()
+  const { before, digests, events, position, failed } = rebuildKept(file, log, users)
+  const seconds = (performance.now() - started) / 1000
+  if (json) printJson({ run: log.run, position, events, seconds, before, digests })
+  else {
+    printLine(`${events} events in ${seconds.toFixed(2)} s, up to position ${position}`)
+    for (const [name, digest] of Object.entries(digests))
+      printLine(`${name.padEnd(16)} ${digest.slice(0, 16)}${before[name] === digest ? ' as before' : ''}`)
   }
+  tellFailed(failed)
 }
 
 function show(
@@ -98,8 +87,7 @@ function show(
   /** Most rows of a view. Null for all, `json` for all of it for tools. */
   most: number | null | 'json',
 ): void {
-  const { db, close } = openKeptFile(file)
-  try {
+  withKeptFile(file, (db) => {
     const projections = openKept(db, users)
     projections.catchUp(log)
     for (const view of views) {
@@ -113,10 +101,8 @@ function show(
       printLine(
         `more of one: rl projections ${log.run} show VIEW\nall of it: rl projections ${log.run} show --all`,
       )
-    tellFailed(projections)
-  } finally {
-    close()
-  }
+    tellFailed(projections.failed)
+  })
 }
 
 /** Rows of a view that is asked for by its name, and of one that is not. */
@@ -158,7 +144,7 @@ function ownText(db: Database.Database, projection: Projection): string {
     .join('\n')
 }
 
-function tellFailed({ failed }: KeptProjections): void {
+function tellFailed(failed: KeptProjections['failed']): void {
   for (const [name, reason] of failed)
     process.stderr.write(
       `rl: the projection '${name}' has failed and stays at its last position: ${inLine(reason)}\n`,

@@ -1,9 +1,11 @@
 import { basename, resolve } from 'node:path'
 import { parseCommandLine, wholeNumber } from '../command-line.ts'
+import { RlError } from '../errors.ts'
 import { openLocalModel } from '../models/local/model.ts'
 import { startModelServer } from '../models/local/server.ts'
 import type { Command } from './command.ts'
 import { backendFlag, cacheBytes, cacheFlag, required, tokenFlag } from './model-flags.ts'
+import { trainedVersion } from './trained-version.ts'
 
 /** Most models beside its own that a server may be asked to load. */
 const MOST_LOADED = 8
@@ -12,8 +14,11 @@ export const command: Command = {
   summary: 'serve a local model over HTTP, compatible with OpenAI clients',
   serves: true,
   help: `
+rl serve RUN[@VERSION] [options]
 rl serve --model DIR [--name NAME] [--host 127.0.0.1] [--port 8000] [--token TOKEN] [--backend NAME] [--max-requests N]
          [--threads 1] [--cache-megabytes N] [--allow-loading]
+
+RUN serves what a run has learned: its newest policy version, or the one after @. --model serves a folder.
 
 Serves POST /v1/chat/completions and /v1/completions (streaming, n, seed, stop, logprobs), GET /v1/models and /health.
 Every request under /v1 needs the header "Authorization: Bearer TOKEN". The token is RL_SERVE_TOKEN or --token; without
@@ -28,8 +33,8 @@ vLLM, for adapters and whole model folders. Anybody with the token can then make
 Supported fields of OpenAI:
   model, messages or prompt, temperature, top_p, max_tokens, max_completion_tokens, stop, seed, n, logprobs, top_logprobs, stream
   best_of            number of samples; the answer has the n with the highest mean log-prob
-  tools              functions, if the chat template supports them; tool_choice none or auto, parallel_tool_calls
-  response_format    text, or json_schema whose values can be counted; not beside tools
+  tools              functions, also if the chat template knows none; any tool_choice, parallel_tool_calls
+  response_format    text, or json_schema: strings and numbers are open, and the rest has at most 4096 texts; also beside tools
   prompt_cache_key   requests with the same key share a growing prefix
 
 Further fields, by vLLM's names if it has one:
@@ -40,11 +45,12 @@ Further fields, by vLLM's names if it has one:
   choice_token_ids   the same as token sequences; log-probs are over the tokens that they allow
   seed_words         two unsigned 32-bit words instead of seed
   chat_template_kwargs   further variables of the chat template, if it reads them
+  given_answer       {"content", "tool_calls"} of an answer that the model need not write; with logprobs it tells how likely it is
   return_token_ids   true: prompt_token_ids and token_ids in the response, as vLLM gives them
 
 Any other field, or an unsupported value, is refused by name.`,
   async run(argv) {
-    const { values } = parseCommandLine(
+    const { values, positionals } = parseCommandLine(
       {
         options: {
           model: { type: 'string' },
@@ -58,10 +64,11 @@ Any other field, or an unsupported value, is refused by name.`,
           'allow-loading': { type: 'boolean', default: false },
           ...cacheFlag,
         },
+        allowPositionals: true,
       },
       argv,
     )
-    const folder = required('--model', values.model)
+    const { folder, name } = await servedModel(positionals, values)
     const given = tokenFlag(values.token, 'RL_SERVE_TOKEN')
     const compute = {
       backend: await backendFlag(values.backend),
@@ -70,7 +77,6 @@ Any other field, or an unsupported value, is refused by name.`,
     }
     const model = await openLocalModel({ folder, ...compute })
     try {
-      const name = values.name ?? basename(resolve(folder))
       const server = await startModelServer(model, {
         host: values.host,
         port: wholeNumber('--port', values.port),
@@ -93,4 +99,18 @@ Any other field, or an unsupported value, is refused by name.`,
     }
     return 0
   },
+}
+
+async function servedModel(
+  [text, ...rest]: readonly string[],
+  { model, name }: { readonly model?: string; readonly name?: string },
+): Promise<{ readonly folder: string; readonly name: string }> {
+  if (rest.length > 0 || (text === undefined) === (model === undefined))
+    throw new RlError('expected one run, or --model', { code: 'cli.usage', hint: 'rl serve --help' })
+  if (text === undefined) {
+    const folder = required('--model', model)
+    return { folder, name: name ?? basename(resolve(folder)) }
+  }
+  const { run, version, folder } = await trainedVersion(text)
+  return { folder, name: name ?? `${run}@${version}` }
 }

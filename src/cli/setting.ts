@@ -1,4 +1,5 @@
 /** Commands that settings bring along: `rl <setting> <command>`. */
+
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { parseCommandLine } from '../command-line.ts'
@@ -7,6 +8,7 @@ import type { SettingCommand } from '../environments/command.ts'
 import type { Setting } from '../environments/setting.ts'
 import { loadSetting, registeredSettings, settingNames } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
+import { ownValue } from '../own-value.ts'
 import { goOnWithoutReaders } from '../platform/output.ts'
 import type { Command } from './command.ts'
 import { curves } from './curves.ts'
@@ -31,7 +33,7 @@ export async function commandOfSetting(called: string): Promise<Command | undefi
     help: `${calls.join('\n')}\n\nrl ${called} <command> --help tells more.`,
     actionsHaveHelp: true,
     async run([action, ...argv]) {
-      const command = action !== undefined && Object.hasOwn(commands, action) ? commands[action] : undefined
+      const command = action === undefined ? undefined : ownValue(commands, action)
       if (!command)
         throw new RlError(
           action === undefined ? 'a command is missing' : `there is no command '${name} ${action}'`,

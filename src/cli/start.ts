@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { Pages } from '../actors/head/pages.ts'
 import type { StartOptions } from '../actors/start-options.ts'
+import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
 import { ROLES, type Role } from '../events/envelope.ts'
 import { findCache, PACKAGE_ROOT } from '../package.ts'
@@ -22,6 +24,7 @@ npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --n
   --nats URL        a running nats-server with JetStream; else the head starts one   ($NATS_URL; $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD; $NATS_CA)
   --worker          a further worker of a role: works, but decides nothing
   --trust           goes on with a run whose log names modules, servers or programs, if this user did not begin it here
+  --no-ui           prints no link to pages of the run
   --dry-run         prints the effective config, the plan and the first three prompts as the policy reads them, and starts nothing
   --help, --version
 
@@ -46,10 +49,15 @@ async function run(argv: readonly string[]): Promise<number> {
   process.umask(0o077)
   if (options.role === 'head') {
     const { startHead } = await import('../actors/head/start.ts')
-    return startHead(options)
+    return startHead(options, options.ui ? openPages : null)
   }
   const { startRole } = await import('../actors/start.ts')
   return startRole(options)
+}
+
+async function openPages(run: string): Promise<Pages> {
+  const { openDoor } = await import('../ui/server/door.ts')
+  return openDoor({ path: `/r/${run}`, log: join(runFolder(run).folder, 'logs', 'ui.log') })
 }
 
 /**
@@ -85,6 +93,7 @@ function readOptions(argv: readonly string[]): StartOptions | string {
     executor,
     dryRun: values['dry-run'] ?? false,
     trust: values.trust ?? false,
+    ui: !values['no-ui'],
   }
 }
 
@@ -103,12 +112,14 @@ function parse(argv: readonly string[]) {
         worker: { type: 'boolean' },
         'dry-run': { type: 'boolean' },
         trust: { type: 'boolean' },
+        'no-ui': { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean' },
       },
     })
   } catch (cause) {
-    throw usage((cause as Error).message.split('. ')[0])
+    const [first = ''] = (cause as Error).message.split('. ')
+    throw usage(first)
   }
 }
 

@@ -22,11 +22,15 @@ export function table(
 const GAP = '  '
 const LEAST_COLUMNS = 12
 
-const widthsOf = (cells: Cells) => cells[0].map((_, at) => Math.max(...cells.map((row) => row[at].length)))
+/** Returns the longest cell of each column. Rows may be shorter than the first. */
+function widthsOf(cells: Cells): number[] {
+  const [head = []] = cells
+  return head.map((_, at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)))
+}
 
 function aligned(cells: Cells): string {
   const widths = widthsOf(cells)
-  const line = (row: readonly string[]) => row.map((cell, at) => cell.padEnd(widths[at])).join(GAP)
+  const line = (row: readonly string[]) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(GAP)
   return cells.map((row) => line(row).trimEnd()).join('\n')
 }
 
@@ -34,9 +38,10 @@ function aligned(cells: Cells): string {
 function fit(cells: Cells, width: number): Cells {
   const widths = widthsOf(cells)
   const over = widths.reduce((sum, column) => sum + column + GAP.length, -GAP.length) - width
-  const widest = widths.indexOf(Math.max(...widths))
-  const most = Math.max(LEAST_COLUMNS, widths[widest] - over)
-  if (over <= 0 || most >= widths[widest]) return cells
+  const longest = Math.max(...widths)
+  const widest = widths.indexOf(longest)
+  const most = Math.max(LEAST_COLUMNS, longest - over)
+  if (over <= 0 || most >= longest) return cells
   const cut = (cell: string) => (cell.length > most ? `${cell.slice(0, most - 1)}…` : cell)
   const shorter = cells.map((row) => row.map((cell, at) => (at === widest ? cut(cell) : cell)))
   return fit(shorter, width)

@@ -1,7 +1,8 @@
 /** `rl ui`: pages of all runs in the browser. */
 import { runNames, unknownRun } from '../broker/run-names.ts'
 import { parseCommandLine, printLine, wholeNumber } from '../command-line.ts'
-import { servePages, USUAL_PORT } from '../ui/server/serve.ts'
+import { USUAL_PORT } from '../ui/server/secrets.ts'
+import { servePages } from '../ui/server/serve.ts'
 import type { Command } from './command.ts'
 
 export const command: Command = {

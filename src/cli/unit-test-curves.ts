@@ -121,8 +121,10 @@ function meansOf(points: readonly Point[]) {
     groups.set(key, [...(groups.get(key) ?? []), point])
   }
   return [...groups.values()]
-    .map((own) => {
-      const { split, iteration } = own[0]
+    .flatMap((own) => {
+      const [first] = own
+      if (first === undefined) return []
+      const { split, iteration } = first
       const { value, low, high } = meanT(own.map((point) => point.value))
       const drawn = split !== 'train' && own.length > 1
       return {

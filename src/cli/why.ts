@@ -49,7 +49,7 @@ ${TRUST_HELP}.
 function answerOf(log: LogReader, kind: string, id: string): Node {
   if (kind === 'task') return whyTask(log, id)
   if (kind === 'step') {
-    const [rollout, step] = id.split('#')
+    const [rollout = '', step] = id.split('#')
     if (step === undefined) throw usage(`'${id}' names no step; write e.g. ${id}#0`)
     return whyStep(log, rollout, wholeNumber('the step', step))
   }

@@ -1,13 +1,16 @@
 /** Checks a config's settings for calls to endpoints: addresses, and additional fields of requests. */
+
+import type { Config } from '../config-schema/schema.ts'
+import type { PolicyConfig, RewardModelConfig } from '../config-schema/sections.ts'
 import type { Refuse } from '../environments/setting.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'
 import { presentPath } from './renamed.ts'
-import type { Config } from './schema.ts'
 
 export function checkCalls(config: Config, refuse: Refuse): void {
-  checkAddresses(config, refuse)
-  checkExtraBody(config, refuse)
-  checkUnrestricted(config, refuse)
+  const called = calledSections(config)
+  checkAddresses(called, refuse)
+  checkExtraBody(called, refuse)
+  checkUnrestricted(config.policy, config.rewardModel, refuse)
 }
 
 /** The sections whose models are asked over HTTP by our own client. */
@@ -17,6 +20,8 @@ function calledSections(config: Config) {
     ([, { provider }]) => MODEL_PROVIDERS.find(provider, models.module)?.openAi === true,
   )
 }
+
+type CalledSections = ReturnType<typeof calledSections>
 
 /** Fields of a request that decide how an answer is read, or which answer was asked for. */
 const OF_CALLS: ReadonlySet<string> = new Set([
@@ -36,10 +41,12 @@ const OF_KEYS: Readonly<Record<string, string>> = {
   chat_template_kwargs: 'template',
 }
 
-function checkExtraBody(config: Config, refuse: Refuse): void {
-  for (const [name, section] of calledSections(config)) {
-    const keyOf = (field: string) =>
-      OF_KEYS[field] in { ...section, ...section.expert } ? OF_KEYS[field] : undefined
+function checkExtraBody(called: CalledSections, refuse: Refuse): void {
+  for (const [name, section] of called) {
+    const keyOf = (field: string) => {
+      const key = OF_KEYS[field]
+      return key !== undefined && key in { ...section, ...section.expert } ? key : undefined
+    }
     const field = Object.keys(section.expert.extraBody).find(
       (one) => OF_CALLS.has(one) || keyOf(one) !== undefined,
     )
@@ -57,7 +64,7 @@ function checkExtraBody(config: Config, refuse: Refuse): void {
 const RESTRICTING =
   /^(guided_(choice|json|regex|grammar)|structured_outputs|response_format|choice_token_ids|regex|json_schema|ebnf|grammar)$/
 
-function checkUnrestricted({ policy, rewardModel }: Config, refuse: Refuse): void {
+function checkUnrestricted(policy: PolicyConfig, rewardModel: RewardModelConfig, refuse: Refuse): void {
   const trained = { policy, ...(rewardModel.mode === 'co-trained' ? { rewardModel } : {}) }
   for (const [name, { trainer, expert }] of Object.entries(trained)) {
     const field = Object.keys(expert.extraBody).find((key) => RESTRICTING.test(key))
@@ -71,8 +78,8 @@ function checkUnrestricted({ policy, rewardModel }: Config, refuse: Refuse): voi
 }
 
 /** `localhost:8000/v1` is a URL too, whose scheme is `localhost`. The address is not shown: it may hold a password. */
-function checkAddresses(config: Config, refuse: Refuse): void {
-  for (const [name, section] of calledSections(config)) {
+function checkAddresses(called: CalledSections, refuse: Refuse): void {
+  for (const [name, section] of called) {
     const replicas = 'publish' in section ? section.publish.replicas : []
     const wrong = [
       ...(section.baseUrl === null ? [] : [{ key: 'baseUrl', url: section.baseUrl }]),

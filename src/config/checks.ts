@@ -1,4 +1,7 @@
 /** Checks of a config beyond the types of its keys. */
+
+import type { Config } from '../config-schema/schema.ts'
+import type { RunConfig } from '../config-schema/sections.ts'
 import { sectionOf } from '../environments/sections.ts'
 import type { Refuse, Setting } from '../environments/setting.ts'
 import { settingNames, unknownSetting } from '../environments/settings.ts'
@@ -6,7 +9,6 @@ import { RlError } from '../errors.ts'
 import { wrongRule } from '../learning/registry.ts'
 import { MODEL_PROVIDERS, wrongProvider } from '../models/registry.ts'
 import { presentPath } from './renamed.ts'
-import type { Config } from './schema.ts'
 import type { OriginOf } from './sources.ts'
 
 /** Refuses a key by the place that its value comes from. */
@@ -25,7 +27,7 @@ export const refusing =
  * known.
  */
 export function checkConfig(config: Config, setting: Setting | undefined, refuse: Refuse): void {
-  checkDeadlines(config, refuse)
+  checkDeadlines(config.run, refuse)
   const { name, module } = config.environment
   if (!setting && module === null && !settingNames().includes(name)) {
     const { message, hint } = unknownSetting(name)
@@ -41,7 +43,7 @@ export function checkConfig(config: Config, setting: Setting | undefined, refuse
         `'${config.rewardModel.judging}' is not for a setting that is judged by tests`,
         'use group: a test is run on all rollouts of a task',
       )
-  setting?.check?.(config, refuse, sectionOf(setting, config))
+  setting?.check?.(config, refuse, sectionOf(setting, config.environment))
 }
 
 /** Returns true if a section's model runs in this process, so that its weights can be changed. */
@@ -56,11 +58,11 @@ export function trains(
  * Checks the nested deadlines. An inner one must end before the outer one, or a late scorer finds a dead
  * worker.
  */
-function checkDeadlines({ run: { deadlines } }: Config, refuse: Refuse): void {
+function checkDeadlines({ deadlines }: RunConfig, refuse: Refuse): void {
   const order = ['llmCallSeconds', 'stepSeconds', 'rolloutSeconds', 'scoringSeconds'] as const
-  for (let i = 1; i < order.length; i++) {
-    const [inner, outer] = [order[i - 1], order[i]]
-    if (deadlines[inner] >= deadlines[outer])
+  for (const [i, outer] of order.entries()) {
+    const inner = order[i - 1]
+    if (inner !== undefined && deadlines[inner] >= deadlines[outer])
       refuse(
         `run.deadlines.${outer}`,
         `${deadlines[outer]} is not more than ${inner} (${deadlines[inner]})`,
@@ -82,7 +84,7 @@ function checkSeeing(setting: Setting, config: Config, refuse: Refuse): void {
     if (!setting.pictures) refuse(path, `the setting '${setting.name}' shows no screen`, 'web and desktop do')
     if (blind) refuse(path, 'local models read text alone', 'use provider openai with a model that sees')
   }
-  const seeing = setting.pictures?.seeing(sectionOf(setting, config)) ?? null
+  const seeing = setting.pictures?.seeing(sectionOf(setting, config.environment)) ?? null
   if (policy.frames > 0 && seeing === null)
     refuse(
       'policy.frames',
@@ -111,6 +113,7 @@ function checkSense(config: Config, refuse: Refuse): void {
   if (environment.source === 'data' && environment.data === null)
     refuse('environment.data', 'is missing for source data', 'add --set environment.data=<folder>')
   for (const section of ['policy', 'rewardModel'] as const) checkPublishing(config, section, refuse)
+  checkInstructions(config, refuse)
   if (!Object.hasOwn(environment.splits, 'train'))
     refuse('environment.splits', "has no 'train'", 'add e.g. `train: train`')
   for (const split of evaluation.splits)
@@ -163,6 +166,20 @@ function checkSense(config: Config, refuse: Refuse): void {
     models.module === null ? wrongProvider(config) : null,
   ]
   for (const wrong of wrongs) if (wrong) refuse(wrong.key, wrong.message, wrong.hint)
+}
+
+/** Instructions are learned by a model that answers prompts, and that nobody trains. */
+function checkInstructions({ policy, models, run }: Config, refuse: Refuse): void {
+  if (policy.instructions === undefined) return
+  const path = 'policy.instructions'
+  const { open } = MODEL_PROVIDERS.find(policy.provider, models.module) ?? {}
+  // A user's providers are known when they are loaded.
+  if (!open && models.module === null)
+    refuse(path, `provider ${policy.provider} reads no instructions`, 'use provider openai, or leave it out')
+  if (policy.trainer === 'external' || policy.publish.as !== 'none')
+    refuse(path, 'the weights of this policy are trained outside', 'learn one of both')
+  if (run.maxStaleness > 0)
+    refuse(path, 'a version is chosen by the evidence of the one before', 'use run.maxStaleness 0')
 }
 
 function checkPublishing(config: Config, name: 'policy' | 'rewardModel', refuse: Refuse): void {

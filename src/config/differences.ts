@@ -1,11 +1,11 @@
 /** Differences between the config of an existing run and what a command says, key by key. */
 
 import { isDeepStrictEqual } from 'node:util'
+import type { Config } from '../config-schema/schema.ts'
 import { isRecord } from '../is-record.ts'
 import { withoutCredentials } from '../secrets.ts'
 import { placeModule } from './place-module.ts'
 import { withPresentNames } from './renamed.ts'
-import type { Config } from './schema.ts'
 import { type ConfigSources, readSources } from './sources.ts'
 
 export type Difference = {

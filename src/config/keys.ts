@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import type { Reader } from '../config-schema/readers.ts'
+import { configSchema } from '../config-schema/schema.ts'
 import { sectionShape } from '../environments/sections.ts'
 import type { Setting } from '../environments/setting.ts'
 import { registeredSettings } from '../environments/settings.ts'
-import type { Reader } from './schema/readers.ts'
-import { configSchema } from './schema.ts'
 
 /** One key of the configuration, as docs and error messages name it. */
 export type ConfigKey = {

@@ -1,4 +1,7 @@
 /** Checks of a config that a run is about to begin with. Configs in logs are not asked: nothing waits, and nothing is learned. */
+
+import { DEFAULT_MODEL } from '../config-schema/endpoint.ts'
+import type { Config } from '../config-schema/schema.ts'
 import type { Refuse } from '../environments/setting.ts'
 import { settingOf } from '../environments/settings.ts'
 import { LORA_TARGETS } from '../models/local/lora-targets.ts'
@@ -7,8 +10,6 @@ import { MODEL_PROVIDERS } from '../models/registry.ts'
 import { checkCalls } from './calls.ts'
 import { trains } from './checks.ts'
 import { unreadKey } from './read.ts'
-import { DEFAULT_MODEL } from './schema/endpoint.ts'
-import type { Config } from './schema.ts'
 
 export function checkNew(config: Config, refuse: Refuse): void {
   checkLearns(config, refuse)

@@ -1,10 +1,11 @@
 /** Keys that a config sets and nothing would read: the schema says for which models a key is. */
+
+import { READERS, type Reader } from '../config-schema/readers.ts'
+import type { Config } from '../config-schema/schema.ts'
 import { settingOf } from '../environments/settings.ts'
 import { isPreset } from '../models/local/presets.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'
 import { configKeys } from './keys.ts'
-import { READERS, type Reader } from './schema/readers.ts'
-import type { Config } from './schema.ts'
 
 export type Unread = { readonly path: readonly string[]; readonly message: string; readonly hint: string }
 

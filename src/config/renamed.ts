@@ -1,7 +1,9 @@
 /** Keys that had another place or name once: config files, variables and logs of then are still read. */
+import { isDeepStrictEqual } from 'node:util'
+import { configSchema } from '../config-schema/schema.ts'
+import { RlError } from '../errors.ts'
 import { isRecord } from '../is-record.ts'
 import { type ConfigKey, configKeys } from './keys.ts'
-import { configSchema } from './schema.ts'
 
 type Values = Readonly<Record<string, unknown>>
 type Path = readonly string[]
@@ -11,6 +13,9 @@ const RENAMED: ReadonlyMap<string, string> = new Map([
   ['environment.leastGroup', 'environment.minGroupSize'],
   ['log.keepFreeMegabytes', 'run.expert.keepFreeMegabytes'],
 ])
+
+/** Sections that stood at the top of a config and hold former names only. */
+const FORMER_SECTIONS: readonly string[] = ['log']
 
 /** Keys of settings that stood in the section `environment` itself. They stand in a section of the setting's name now. */
 const OF_SETTINGS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -57,8 +62,13 @@ function withExpert(path: Path): Path {
 }
 
 /** Whether the present path of a key depends on the setting. */
-export function dependsOnSetting([section, key]: Path): boolean {
-  return section === 'environment' && [...OF_SETTINGS.values()].some((keys) => keys.includes(key))
+export function dependsOnSetting([section, key = '']: Path): boolean {
+  return section === 'environment' && formerSettings(key).length > 0
+}
+
+/** Names of the settings whose key stood in the section `environment` itself. */
+export function formerSettings(key: string): readonly string[] {
+  return [...OF_SETTINGS].filter(([, keys]) => keys.includes(key)).map(([name]) => name)
 }
 
 /** Former paths that a variable may still name. */
@@ -73,23 +83,47 @@ export function formerPaths(): readonly Path[] {
   ]
 }
 
-/** The values under the present paths of their keys. If a key stands under both, the present one holds. */
-export function withPresentNames(values: unknown): unknown {
+/** Hears of a key that has two values under two of its names. */
+export type HearTwice = (first: Path, second: Path, present: Path) => void
+
+/**
+ * The values under the present paths of their keys. If a key has two values under two names, `hearTwice` is
+ * called, and the value under the present name holds.
+ */
+export function withPresentNames(values: unknown, hearTwice: HearTwice = () => {}): unknown {
   if (!isRecord(values)) return values
   const sections = knownKeys()
   const present: Values[] = []
   const former: Values[] = []
+  const given = new Map<string, readonly [path: Path, value: unknown]>()
   const visit = (value: unknown, path: Path): void => {
     const now = presentPath(path, values)
-    if (isRecord(value) && Object.keys(value).length > 0 && sections.get(now.join('.'))?.values === null)
-      for (const [key, inner] of Object.entries(value)) visit(inner, [...path, key])
-    else
-      (now.join('.') === path.join('.') ? present : former).push(
-        now.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Values,
-      )
+    const key = now.join('.')
+    if (
+      isRecord(value) &&
+      Object.keys(value).length > 0 &&
+      (sections.get(key)?.values === null || FORMER_SECTIONS.includes(key))
+    ) {
+      for (const [name, inner] of Object.entries(value)) visit(inner, [...path, name])
+      return
+    }
+    const [first, known] = given.get(key) ?? [path, value]
+    if (!isDeepStrictEqual(known, value)) hearTwice(first, path, now)
+    given.set(key, [path, value])
+    const list = key === path.join('.') ? present : former
+    list.push(now.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Values)
   }
   for (const [key, value] of Object.entries(values)) visit(value, [key])
   return mapOf([...former, ...present])
+}
+
+/** Returns the error for a key that has two values under two of its names. */
+export function twiceError(origin: string, ...[first, second, present]: Parameters<HearTwice>): RlError {
+  const [one, two] = [first.join('.'), second.join('.')]
+  return new RlError(`${origin}: ${one} and ${two} are the same key, and their values differ`, {
+    code: 'config.invalid',
+    hint: `keep ${present.join('.')}`,
+  })
 }
 
 /** Maps as one. Maps below them are merged, and of other values the last one holds. */

@@ -2,10 +2,12 @@
  * Workers that a config asks for. The check of a new run and the roles share these functions, so nothing is refused
  * after a start.
  */
+
+import type { Config } from '../config-schema/schema.ts'
 import type { Refuse, Setting } from '../environments/setting.ts'
+import { settingOf } from '../environments/settings.ts'
 import { isPreset } from '../models/local/presets.ts'
-import { MODEL_PROVIDERS } from '../models/registry.ts'
-import type { Config } from './schema.ts'
+import { MODEL_PROVIDERS, providerOf } from '../models/registry.ts'
 
 /**
  * Kinds of acting: scripts that write texts or choose, a model of this process, or a model that is asked by
@@ -49,6 +51,13 @@ export function judgeWorkerOf({ rewardModel, models }: Config, { judging }: Sett
   return provider?.trains ? 'local' : null
 }
 
+/** Whether any part of a run is made up: then no figure is a measurement. */
+export function isSimulated(config: Config): boolean {
+  const { environment, policy, rewardModel } = config
+  const made = [settingOf(environment), providerOf(policy, config), providerOf(rewardModel, config)]
+  return made.some((part) => part?.simulated)
+}
+
 /** Hint about other ways to act, for a refusal. */
 export const actingHint = (setting: Setting): string =>
   setting.acting?.kind === 'texts'
@@ -77,8 +86,15 @@ function checkPolicy(config: Config, setting: Setting, refuse: Refuse): void {
     )
   const lacks = (path: string, part: string, hint: string) =>
     refuse(path, `the setting '${name}' has no ${part}, which ${provider} ${model} needs`, hint)
-  if (worker === 'local' && !acting)
-    lacks('policy.provider', 'acting', 'agents bring models of their own: use policy.provider openai')
+  const forAgents = config.environment.player === 'gateway'
+  if (worker === 'local' && forAgents && isPreset(model))
+    refuse(
+      'policy.model',
+      `'${model}' reads no chats, and agents send chats`,
+      'use a folder, or a name on a hub',
+    )
+  if (worker === 'local' && !acting && !forAgents)
+    lacks('policy.provider', 'acting', 'use environment.player gateway: agents outside play it')
   if (worker === 'local' && isPreset(model) && acting?.kind === 'texts' && !acting.lessons)
     lacks('policy.model', 'lessons', 'use a folder as policy.model, or policy.provider openai')
   if (worker === 'scripted-chooser' && !expert)
@@ -102,6 +118,12 @@ function checkJudge(config: Config, setting: Setting, refuse: Refuse): void {
       'rewardModel.provider',
       `'${provider}' judges no episodes of the setting '${name}'`,
       'use provider local, openai or one of yours, or --set rewardModel.mode=off --set learning.reward=outcome',
+    )
+  if (config.rewardModel.reads === 'next-message' && worker !== 'prompted')
+    refuse(
+      'rewardModel.reads',
+      `'next-message' is for judges that read prompts, and provider ${provider} in mode ${mode} reads none`,
+      'use rewardModel.provider openai',
     )
   if (worker !== 'off' && !judging)
     refuse(

@@ -3,6 +3,7 @@
  * `--set`.
  */
 import { type Document, isMap, LineCounter, parse, parseDocument } from 'yaml'
+import { configSchema } from '../config-schema/schema.ts'
 import { settingNames, settingOf } from '../environments/settings.ts'
 import { explain, RlError } from '../errors.ts'
 import { isRecord } from '../is-record.ts'
@@ -10,13 +11,19 @@ import { nearest } from '../nearest.ts'
 import { findFile } from '../package.ts'
 import { readTextSync } from '../text-file.ts'
 import { configKeys, variableOf } from './keys.ts'
-import { dependsOnSetting, formerPaths, presentPath, withPresentNames } from './renamed.ts'
-import { configSchema } from './schema.ts'
+import {
+  dependsOnSetting,
+  formerPaths,
+  type HearTwice,
+  presentPath,
+  twiceError,
+  withPresentNames,
+} from './renamed.ts'
 
 export type ConfigSources = {
   /** YAML file. If absent, all keys have their defaults. */
   readonly file?: string
-  /** Words `a.b=value` in the form of `--set`. The value is YAML. They win over all else. */
+  /** Words `a.b=value` in the form of `--set`. The value is YAML, or a text that begins with @. They win over all else. */
   readonly set?: readonly string[]
   /** `RL_RUN_SEED=3` sets `run.seed`. */
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -53,7 +60,7 @@ type Assignment = readonly [path: readonly string[], text: string, origin: strin
 function wordsOf(set: readonly string[]): readonly Assignment[] {
   return set.map((word) => {
     const [, path, text] = /^([^=]+)=(.*)$/s.exec(word) ?? []
-    if (path === undefined)
+    if (path === undefined || text === undefined)
       throw new RlError(`--set ${word} has no '='`, { code: 'config.usage', hint: 'write --set run.seed=3' })
     return [path.split('.'), text, `--set ${path}`]
   })
@@ -61,9 +68,19 @@ function wordsOf(set: readonly string[]): readonly Assignment[] {
 
 /** Keys whose place depends on the setting come last, when its name is known. */
 function assignAll(values: Values, all: readonly Assignment[], origins: Origins): void {
+  const given = new Map<string, Assignment>()
   for (const isLast of [false, true])
-    for (const [path, text, origin] of all)
-      if (dependsOnSetting(path) === isLast) assign(values, path, text, origin, origins)
+    for (const one of all) {
+      const [path, text, origin] = one
+      if (dependsOnSetting(path) !== isLast) continue
+      const present = presentPath(path, values)
+      const kind = origin.startsWith('--set ') ? '--set' : 'variable'
+      const [first, before] = given.get(`${kind} ${present.join('.')}`) ?? one
+      if (first.join('.') !== path.join('.') && before !== text)
+        throw twiceError(origin, first, path, present)
+      given.set(`${kind} ${present.join('.')}`, one)
+      assign(values, path, text, origin, origins)
+    }
 }
 
 function readYaml(file: string, origins: Origins): Values {
@@ -86,7 +103,8 @@ function readYaml(file: string, origins: Origins): Values {
       code: 'config.yaml',
     })
   if (document.contents === null) return {}
-  const values = withPresentNames(plain(document, file)) as Values
+  const twice: Parameters<HearTwice>[] = []
+  const values = withPresentNames(plain(document, file), (...names) => twice.push(names)) as Values
   const note = (node: unknown, path: readonly string[]) => {
     if (!isMap(node)) return
     for (const { key, value } of node.items) {
@@ -102,6 +120,7 @@ function readYaml(file: string, origins: Origins): Values {
       hint: 'see config/default.yaml',
     })
   note(document.contents, [])
+  for (const names of twice) throw twiceError(origins.get(names[2].join('.')) ?? file, ...names)
   return values
 }
 
@@ -143,6 +162,9 @@ function* variables(env: NonNullable<ConfigSources['env']>): Generator<Assignmen
   }
 }
 
+/** YAML keeps these characters for itself. A text that begins with one needs no quotes here: `@me/environment`. */
+const RESERVED = /^[@`%]/
+
 function assign(
   values: Values,
   named: readonly string[],
@@ -151,16 +173,16 @@ function assign(
   origins: Origins,
 ): void {
   const path = presentPath(named, values)
+  const last = path.at(-1) ?? ''
   let target = values
   for (const name of path.slice(0, -1)) {
     if (!isRecord(target[name])) target[name] = {}
     target = target[name] as Values
   }
-  const last = path[path.length - 1]
   if (path.some((name) => name === '' || name === '__proto__'))
     throw new RlError(`${origin}: '${path.join('.')}' is not a key`, { code: 'config.usage' })
   try {
-    const value: unknown = parse(text)
+    const value: unknown = RESERVED.test(text) ? text : parse(text)
     JSON.stringify(value) // Throws if a value holds itself.
     target[last] = value
   } catch (cause) {

@@ -1,10 +1,10 @@
 /** The schema of a config whose setting is known: its own keys are checked like all others. */
 import type { z } from 'zod'
+import { environmentSection } from '../config-schema/environment.ts'
+import { configSchema } from '../config-schema/schema.ts'
 import { sectionShape } from '../environments/sections.ts'
 import type { Setting } from '../environments/setting.ts'
 import { settingOf } from '../environments/settings.ts'
-import { environmentSection } from './schema/environment.ts'
-import { configSchema } from './schema.ts'
 
 const schemas = new Map<Setting | undefined, typeof configSchema>()
 

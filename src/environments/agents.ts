@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { explain, RlError } from '../errors.ts'
-import { safeParse } from '../safe-parse.ts'
+import { firstIssue, safeParse } from '../safe-parse.ts'
 import { readTextSync } from '../text-file.ts'
 import { PLAIN_CAUSES } from './causes.ts'
 import type { Task } from './port.ts'
@@ -56,7 +56,7 @@ function readTasks(path: string): ReadonlyMap<string, readonly Task[]> {
     if (line.trim() === '') continue
     const parsed = safeParse(lineSchema, json(line, `${path}:${index + 1}`))
     const wrong = !parsed.success
-      ? `${parsed.error.issues[0].path.join('.') || 'line'}: ${parsed.error.issues[0].message}`
+      ? `${firstIssue(parsed.error).path.join('.') || 'line'}: ${firstIssue(parsed.error).message}`
       : seen.has(parsed.data.id)
         ? `the id '${parsed.data.id}' stands twice`
         : null

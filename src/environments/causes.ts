@@ -5,7 +5,10 @@
 
 export type Label = -1 | 1
 
-type LabelledStep = {
+/** A step whose true progress is known. */
+export type LabelledStep = {
+  /** Identifier of the step's task. */
+  readonly task: string
   readonly action: string
   /** Actions before this one. */
   readonly earlier: readonly string[]
@@ -37,6 +40,15 @@ export const PLAIN_CAUSES: Causes = {
     if (progress < 0) return 'undo'
     return earlier.includes(action) ? 'repeat' : 'idle'
   },
+}
+
+type JudgedSetting = {
+  readonly judging?: { readonly by: 'steps'; readonly causes: Causes } | { readonly by: 'tests' }
+}
+
+/** Returns the vocabulary of a setting. */
+export function causesOf({ judging }: JudgedSetting): Causes {
+  return judging?.by === 'steps' ? judging.causes : PLAIN_CAUSES
 }
 
 /** Words of verdicts, good first. */

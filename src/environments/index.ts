@@ -2,7 +2,7 @@
  * Types and functions for authors of environments: `import { defineSetting } from 'rlanything/environments'`.
  * The page docs/environments.md explains them.
  */
-export type { Config } from '../config/schema.ts'
+export type { Config } from '../config-schema/schema.ts'
 export type { ChatMessage, Generation, ToolSpec } from '../models/port.ts'
 export { type Rng, rng, type Seed, seedOf } from '../random.ts'
 export { type Causes, PLAIN_CAUSES } from './causes.ts'

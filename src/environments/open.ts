@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config-schema/schema.ts'
 import { sectionOf } from './sections.ts'
 import type { Elsewhere, OpenSetting } from './setting.ts'
 import { loadSetting } from './settings.ts'
@@ -13,7 +13,7 @@ import { loadSetting } from './settings.ts'
  */
 export async function openSetting(config: Config, elsewhere?: Elsewhere): Promise<OpenSetting> {
   const setting = await loadSetting(config.environment)
-  const section = sectionOf(setting, config)
+  const section = sectionOf(setting, config.environment)
   return { setting, section, environment: await setting.open(config, section, elsewhere) }
 }
 

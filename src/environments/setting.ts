@@ -4,7 +4,7 @@
  * never for a setting's name.
  */
 import type { z } from 'zod'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config-schema/schema.ts'
 import { RlError } from '../errors.ts'
 import type { Seed } from '../random.ts'
 import type { UserPart } from '../registry.ts'

@@ -3,15 +3,17 @@
  * if a config names its setting. A module is loaded if `environment.module` names it. All settings have the
  * same rights.
  */
-import { RlError } from '../errors.ts'
+import { explain, RlError } from '../errors.ts'
 import { addCode } from '../package.ts'
 import { refuseUnread } from '../registry.ts'
+import { shape } from '../user-code.ts'
 import { loadUserModule } from '../user-module.ts'
 import { setting as agents } from './agents.ts'
 import { setting as alfworld } from './alfworld/setting.ts'
 import type { Setting } from './setting.ts'
+import { settingName } from './setting-name.ts'
 import { setting as simulated } from './simulated.ts'
-import { userSetting } from './user-setting.ts'
+import { settingCheck, userSetting } from './user-setting.ts'
 
 /** A setting that a package of its own brings. */
 export type SettingPackage = {
@@ -29,6 +31,8 @@ const packages = new Map<string, SettingPackage>()
 /** Settings of loaded modules, by the module's name in the config. */
 const loaded = new Map<string, Setting>()
 
+const nameCheck = shape(settingName)
+
 for (const setting of [alfworld, agents, simulated]) registerSetting(setting)
 
 /** The part of a config that names its setting. */
@@ -37,12 +41,19 @@ export type SettingName = { readonly name: string; readonly module: string | nul
 /**
  * Makes a setting known by its name, for this process.
  *
- * @throws RlError `setting.broken` if another setting has the name
+ * @throws RlError `setting.broken` if another setting or a key of the section `environment` has the name, or
+ *   if it has other characters than small letters, digits and -
  * @example registerSetting(setting); const config = loadConfig({ set: ['environment.name=tic-tac-toe'] })
  */
 export function registerSetting(setting: Setting): void {
   const { name } = setting
   if (registered.get(name) === setting) return
+  const wrong = nameCheck(name)
+  if (wrong !== null)
+    throw new RlError(`the name '${name}' of a setting${wrong}`, {
+      code: 'setting.broken',
+      hint: 'give it another name',
+    })
   if (registered.has(name))
     throw new RlError(`there are two settings '${name}'`, {
       code: 'setting.broken',
@@ -75,12 +86,22 @@ export function settingNames(): readonly string[] {
   return [...new Set([...registered.keys(), ...packages.keys()])]
 }
 
-/** Loads the settings of all packages that are installed, and returns all that are known by name then. */
-export async function loadInstalled(): Promise<readonly Setting[]> {
-  for (const { name } of packages.values())
-    await loadSetting({ name, module: null }).catch((error: unknown) => {
-      if (!(error instanceof RlError && error.code === 'setting.missing')) throw error
-    })
+/**
+ * Loads the settings of all packages that are installed. Returns all settings that are known by name then.
+ *
+ * @param onBroken gets an error for each package that cannot be loaded; if absent, the first one is thrown
+ */
+export async function loadInstalled(onBroken?: (error: RlError) => void): Promise<readonly Setting[]> {
+  for (const { name } of packages.values()) {
+    try {
+      await loadSetting({ name, module: null })
+    } catch (error) {
+      if (!(error instanceof RlError)) throw error
+      if (error.code === 'setting.missing') continue
+      if (!onBroken) throw error
+      onBroken(error)
+    }
+  }
   return registeredSettings()
 }
 
@@ -92,8 +113,8 @@ export function settingOf({ name, module }: SettingName): Setting | undefined {
 /**
  * Returns the setting, and loads its package or module if needed.
  *
- * @throws RlError `setting.unknown`; `setting.missing` if its package is not installed; `setting.broken` with file and field; those
- *   of `loadUserModule`
+ * @throws RlError `setting.unknown`; `setting.missing` if its package is not installed; `setting.broken` with
+ *   the package or file and the cause; those of `loadUserModule`
  */
 export async function loadSetting(named: SettingName): Promise<Setting> {
   const known = settingOf(named)
@@ -117,20 +138,36 @@ async function fromPackage(name: string): Promise<Setting> {
   const found = packages.get(name)
   if (!found) throw unknownSetting(name)
   try {
-    registerSetting((await found.load()).setting as Setting)
+    const setting = packagedSetting((await found.load()).setting, name)
+    registerSetting(setting)
+    return setting
   } catch (cause) {
-    if (!isMissing(cause, found.package)) throw cause
-    throw new RlError(`the setting '${name}' needs ${found.package}, which is not installed`, {
-      code: 'setting.missing',
-      hint: `npm install ${found.package}`,
+    if (isMissing(cause, found.package))
+      throw new RlError(`the setting '${name}' needs ${found.package}, which is not installed`, {
+        code: 'setting.missing',
+        hint: `npm install ${found.package}`,
+        cause,
+      })
+    throw new RlError(`the package ${found.package} of the setting '${name}' is broken: ${explain(cause)}`, {
+      code: 'setting.broken',
+      hint: `npm install ${found.package}, in the version of rlanything`,
       cause,
     })
   }
-  return registered.get(name)!
+}
+
+/** Returns the export `setting` of a package. Throws if it is no setting, or one of another name. */
+function packagedSetting(found: unknown, name: string): Setting {
+  const wrong = settingCheck(found)
+  if (wrong !== null) throw new Error(`setting${wrong}`)
+  const setting = found as Setting
+  if (setting.name !== name) throw new Error(`setting.name: it is '${setting.name}'`)
+  return setting
 }
 
 /** Whether the package itself is missing. If only a dependency of the package is missing, returns false. */
 function isMissing(error: unknown, name: string): boolean {
+  if (!(error instanceof Error)) return false
   const { code, message } = error as NodeJS.ErrnoException
   return code === 'ERR_MODULE_NOT_FOUND' && message.includes(`'${name}'`)
 }

@@ -1,5 +1,5 @@
 /** Numbers of tasks that the config's section `environment` asks for. */
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config-schema/schema.ts'
 
 /** Number of tasks of an evaluation split if the config wants all. Generators can make any number. */
 const GENERATED_EVALUATION_TASKS = 256

@@ -2,7 +2,7 @@
  * Wraps a user's environment for the loop. Each call has a limit, and its result is checked. An error names
  * the call.
  */
-import type { Config } from '../config/schema.ts'
+import type { RunConfig } from '../config-schema/sections.ts'
 import {
   brief,
   type CallLimit,
@@ -28,19 +28,21 @@ export function callOf({ file }: Theirs, part: string, about: readonly string[] 
   return { file, part, about, code: 'setting.broken', hint: HINT }
 }
 
+type Deadlines = RunConfig['deadlines']
+
 /** Time limit of a step, and of any other question about one episode or task. */
-function stepLimit({ run }: Config): CallLimit {
-  return { ms: run.deadlines.stepSeconds * 1000, key: 'run.deadlines.stepSeconds' }
+function stepLimit({ stepSeconds }: Deadlines): CallLimit {
+  return { ms: stepSeconds * 1000, key: 'run.deadlines.stepSeconds' }
 }
 
 /** Time limit of a question about all rollouts of a task. */
-function rolloutLimit({ run }: Config): CallLimit {
-  return { ms: run.deadlines.rolloutSeconds * 1000, key: 'run.deadlines.rolloutSeconds' }
+function rolloutLimit({ rolloutSeconds }: Deadlines): CallLimit {
+  return { ms: rolloutSeconds * 1000, key: 'run.deadlines.rolloutSeconds' }
 }
 
 /** Time limit of loading all tasks, and of opening the environment. */
-export function loadLimit({ run }: Config): CallLimit {
-  return { ms: run.deadlines.expert.loadTasksSeconds * 1000, key: 'run.deadlines.expert.loadTasksSeconds' }
+export function loadLimit({ expert }: Deadlines): CallLimit {
+  return { ms: expert.loadTasksSeconds * 1000, key: 'run.deadlines.expert.loadTasksSeconds' }
 }
 
 /** Maps a checked episode to the episode of the user's environment. */
@@ -62,7 +64,7 @@ export function limitOf(environment: unknown, isLong = false): CallLimit | null 
   return known ? known[isLong ? 'long' : 'step'] : null
 }
 
-export const aboutTask = ({ id }: Task): string => `task '${brief(id, 100)}'`
+export const aboutTask = ({ id }: Pick<Task, 'id'>): string => `task '${brief(id, 100)}'`
 
 const outcomeCheck = shape(outcomeSchema)
 
@@ -72,7 +74,7 @@ export type Checking = {
   readonly name: string
   /** Whether actions are chosen from a list. */
   readonly listed: boolean
-  readonly config: Config
+  readonly deadlines: Deadlines
 }
 
 /**
@@ -81,9 +83,9 @@ export type Checking = {
  */
 export function checkedEnvironment(
   environment: Environment,
-  { theirs, name, listed, config }: Checking,
+  { theirs, name, listed, deadlines }: Checking,
 ): Environment {
-  const [limit, loading] = [stepLimit(config), loadLimit(config)]
+  const [limit, loading] = [stepLimit(deadlines), loadLimit(deadlines)]
   const isEpisode = episodeCheck(listed)
 
   /** @param left number of steps that the episode may still take. An endless episode would never return. */
@@ -160,6 +162,6 @@ export function checkedEnvironment(
     has: (ours, key) => key in ours || key in environment,
     set: (_, key, value) => Reflect.set(environment, key, value),
   })
-  limits.set(proxy, { step: limit, long: rolloutLimit(config) })
+  limits.set(proxy, { step: limit, long: rolloutLimit(deadlines) })
   return proxy
 }

@@ -7,16 +7,14 @@ import { callWithin, nonsense, shape } from '../user-code.ts'
 import { flattened } from '../user-module.ts'
 import type { Environment, Task } from './port.ts'
 import type { Setting } from './setting.ts'
+import { commandName, settingName } from './setting-name.ts'
 import { fn, taskSchema } from './user-checks.ts'
 import { callOf, checkedEnvironment, loadLimit } from './user-environment.ts'
 import { guardedParts } from './user-setting-parts.ts'
 
-const NAME = /^[a-z][a-z0-9-]*$/
-const NAME_HINT = 'expected small letters, digits and -'
-
 /** The properties of a setting that can be checked without a call. */
 const settingSchema = z.strictObject({
-  name: z.string().regex(NAME, NAME_HINT),
+  name: settingName,
   summary: z.string(),
   config: fn.optional(),
   check: fn.optional(),
@@ -95,7 +93,7 @@ const settingSchema = z.strictObject({
   doctor: fn.optional(),
   commands: z
     .record(
-      z.string().regex(NAME, NAME_HINT),
+      commandName,
       z.strictObject({
         help: z.string(),
         options: z.record(z.string(), z.looseObject({ type: z.enum(['string', 'boolean']) })).optional(),
@@ -106,6 +104,9 @@ const settingSchema = z.strictObject({
     )
     .optional(),
 })
+
+/** Checks what a module or package exports as its setting. Calls nothing of it. */
+export const settingCheck = shape(settingSchema)
 
 const environmentCheck = shape(
   z.looseObject({ tasks: fn, reset: fn, settle: fn.optional(), close: fn.optional() }),
@@ -119,21 +120,22 @@ const environmentCheck = shape(
  */
 export function userSetting(found: unknown, file: string, digest?: string): Setting {
   const theirs = { file }
-  const wrong = shape(settingSchema)(found)
+  const wrong = settingCheck(found)
   if (wrong !== null) throw nonsense(callOf(theirs, 'setting'), wrong)
   const setting = found as Setting
   const open = async (...given: Parameters<Setting['open']>): Promise<Environment> => {
     const [config, section] = given
+    const { deadlines } = config.run
     const opening = () => setting.open(...given)
     const environment = await callWithin(
       callOf(theirs, 'open()'),
-      loadLimit(config),
+      loadLimit(deadlines),
       opening,
       environmentCheck,
     )
     // An agent that acts by places on a screen needs no list.
     const listed = setting.acting?.kind === 'choices' && !setting.pictures?.seeing(section)
-    return checkedEnvironment(environment, { theirs, name: setting.name, listed, config })
+    return checkedEnvironment(environment, { theirs, name: setting.name, listed, deadlines })
   }
   return { ...flattened(setting), ...guardedParts(setting, theirs), open, digest }
 }

@@ -3,8 +3,11 @@
  * each, by the policy version that measured them in the run. Then the published rule is applied again.
  */
 import { dirname, join } from 'node:path'
+import type { RolloutSettings } from '../actors/environment/evaluation.ts'
 import { openLocalActor } from '../actors/policy/local-acting.ts'
+import { samplingOf } from '../actors/policy/sampling.ts'
 import { type Config, loggedConfig } from '../config.ts'
+import type { AdaptationConfig } from '../config-schema/sections.ts'
 import { openSetting, orClose } from '../environments/open.ts'
 import type { Task } from '../environments/port.ts'
 import { RlError } from '../errors.ts'
@@ -69,9 +72,9 @@ export async function remeasure(log: LogReader, options: RemeasureOptions): Prom
   ])
   const tallies = await playVersions(log, config, wanted, tasks, options)
   return accepted.map((one, index) => {
-    const [now, parentNow] = [tallies[2 * index], tallies[2 * index + 1]]
+    const [now, parentNow] = [tallies[2 * index]!, tallies[2 * index + 1]!]
     const asked = { direction: one.direction, equalsParent: one.task === one.parent }
-    const rule = ruleOf(config)
+    const rule = ruleOf(config.adaptation)
     return {
       iteration: one.iteration,
       slot: one.slot,
@@ -92,9 +95,8 @@ export async function remeasure(log: LogReader, options: RemeasureOptions): Prom
   })
 }
 
-function ruleOf({ adaptation }: Config): AcceptanceOptions {
-  const { low, high, rule, evidence } = adaptation
-  const { confidence, prior } = adaptation.expert
+function ruleOf({ low, high, rule, evidence, expert }: AdaptationConfig): AcceptanceOptions {
+  const { confidence, prior } = expert
   return { low, high, strict: rule === 'strict', evidence, confidence, prior }
 }
 
@@ -135,11 +137,13 @@ async function playVersions(
 ): Promise<Tally[]> {
   const tallies: Tally[] = wanted.map(() => ({ successes: 0, n: 0 }))
   const versions = [...new Set(wanted.map(({ version }) => version))].sort((a, b) => a - b)
-  if (versions.length === 0) return tallies
-  const first = policyFolder(log, versions[0])
+  const [lowest] = versions
+  if (lowest === undefined) return tallies
+  const first = policyFolder(log, lowest)
   const opened = await openSetting(config)
   const { environment } = opened
   const actor = await orClose(opened, openLocalActor(first, config, opened))
+  const settings = { seed: config.run.seed, maxSteps: config.environment.maxSteps }
   let before = 0
   try {
     for (const version of versions) {
@@ -147,11 +151,12 @@ async function playVersions(
       const own = wanted.flatMap((one, index) => (one.version === version ? [{ ...one, index }] : []))
       const requests = own.flatMap(({ task, index }) =>
         Array.from({ length: rollouts }, (_, rollout) =>
-          requestFor(tasks.get(task)!, { index, rollout, version }, config),
+          requestFor(tasks.get(task)!, { index, rollout, version }, settings),
         ),
       )
       const trajectories = await playAlone(requests, {
-        config,
+        sampling: samplingOf(config.policy, config.evaluation),
+        stepMs: config.run.deadlines.stepSeconds * 1000,
         environment,
         actor,
         signal,
@@ -178,7 +183,7 @@ async function playVersions(
 function requestFor(
   task: Task,
   { index, rollout, version }: { readonly index: number; readonly rollout: number; readonly version: number },
-  { run, environment }: Config,
+  { seed, maxSteps }: RolloutSettings,
 ): Wanted {
   return {
     task,
@@ -191,8 +196,8 @@ function requestFor(
       task: task.id,
       index: rollout,
       policyVersion: version,
-      seed: [...seedOf(run.seed, 'measured again', index, rollout)],
-      maxSteps: environment.maxSteps,
+      seed: [...seedOf(seed, 'measured again', index, rollout)],
+      maxSteps,
     },
   }
 }

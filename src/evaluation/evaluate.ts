@@ -5,6 +5,7 @@
 import { startMeasurements } from '../actors/environment/evaluation.ts'
 import { loadTasks } from '../actors/environment/load-tasks.ts'
 import { openLocalActor } from '../actors/policy/local-acting.ts'
+import { samplingOf } from '../actors/policy/sampling.ts'
 import type { Config } from '../config.ts'
 import { openSetting, orClose } from '../environments/open.ts'
 import type { Environment, Task } from '../environments/port.ts'
@@ -32,14 +33,19 @@ export async function evaluate(options: EvaluateOptions): Promise<EvaluationFigu
   try {
     const wanted = await wantedRollouts(environment, split, config)
     const trajectories = await playAlone(wanted, {
-      config,
+      sampling: samplingOf(config.policy, config.evaluation),
+      stepMs: config.run.deadlines.stepSeconds * 1000,
       environment,
       actor,
       signal,
       onEnd: onEnd && ((ended) => onEnd(ended, wanted.length)),
     })
     return evaluationFigures(
-      wanted.map(({ task }, index) => ({ task: task.id, kind: task.kind, trajectory: trajectories[index] })),
+      wanted.map(({ task: { id, kind } }, index) => ({
+        task: id,
+        kind,
+        trajectory: trajectories[index] ?? null,
+      })),
       seedOf(config.run.seed, 'evaluation'),
     )
   } finally {
@@ -59,7 +65,10 @@ async function wantedRollouts(environment: Environment, split: string, config: C
     tasks.set(event.data.slot, event.data.task)
     return [{ slot: event.data.slot, task: event.data.task.id }]
   })
-  const { requests } = startMeasurements(new Map([[split, slots]]), 0, config)
+  const { requests } = startMeasurements(new Map([[split, slots]]), 0, config.evaluation, {
+    seed: config.run.seed,
+    maxSteps: config.environment.maxSteps,
+  })
   return requests.flatMap((output) =>
     output.type === 'event' && output.event.type === 'RolloutRequested'
       ? [{ request: output.event.data, task: tasks.get(output.event.data.slot)! }]

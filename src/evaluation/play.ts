@@ -1,9 +1,8 @@
 /** Rollouts of a local model without a run: the player, prompts and seeds of the loop, in this process. */
 
+import type { Sampling } from '../actors/policy/acting.ts'
 import { actWith, type LocalActor } from '../actors/policy/local-acting.ts'
-import { samplingOf } from '../actors/policy/sampling.ts'
 import { createPlayer } from '../actors/rollout/player.ts'
-import type { Config } from '../config.ts'
 import type { Environment, Task } from '../environments/port.ts'
 import { RlError } from '../errors.ts'
 import type { EventData } from '../events/catalogue.ts'
@@ -16,7 +15,10 @@ export type Wanted = { readonly request: Request; readonly task: Task }
 const LIVE = 256
 
 export type PlayOptions = {
-  readonly config: Config
+  /** How actions are sampled, in training or in evaluation. */
+  readonly sampling: (evaluating: boolean) => Sampling
+  /** Time that one step of an episode may take. */
+  readonly stepMs: number
   readonly environment: Environment
   readonly actor: LocalActor
   readonly signal: AbortSignal
@@ -30,28 +32,21 @@ export type PlayOptions = {
  */
 export async function playAlone(
   wanted: readonly Wanted[],
-  { config, environment, actor, signal, onEnd }: PlayOptions,
+  { sampling, stepMs, environment, actor, signal, onEnd }: PlayOptions,
 ): Promise<(Trajectory | null)[]> {
   const player = createPlayer({
     environment,
     act: (requests, stop) =>
-      actWith(
-        actor,
-        requests,
-        ({ evaluation }) => samplingOf(config, evaluation),
-        AbortSignal.any([signal, stop]),
-      ),
-    actDeadlineMs: config.run.deadlines.stepSeconds * 1000,
+      actWith(actor, requests, ({ evaluation }) => sampling(evaluation), AbortSignal.any([signal, stop])),
+    actDeadlineMs: stepMs,
   })
   const trajectories: (Trajectory | null)[] = wanted.map(() => null)
-  let next = 0
+  const waiting = wanted.entries()
   let ended = 0
 
   async function lane(): Promise<void> {
-    while (next < wanted.length) {
+    for (const [index, { request, task }] of waiting) {
       signal.throwIfAborted()
-      const index = next++
-      const { request, task } = wanted[index]
       try {
         trajectories[index] = await player.play(request, task)
       } catch (error) {

@@ -48,6 +48,9 @@ export type QueueOptions = WorkQueue & {
   readonly ackWaitMs: number
 }
 
+/** Work that nobody took, work in hand, and work in hand that was handed out before. */
+export type QueueDepth = { readonly pending: number; readonly inHand: number; readonly again: number }
+
 export type WorkOptions = QueueOptions & {
   /** Most deliveries in this process at a time. */
   readonly concurrency: number
@@ -89,6 +92,8 @@ export type Bus = {
   readonly publishWork: (subject: string, body: Uint8Array, id: string, headers?: Headers) => Promise<number>
   /** Returns the message with this number, or null if the queue no longer has it. */
   readonly queued: (queue: WorkQueue, sequence: number) => Promise<BusMessage | null>
+  /** Returns how much work is in a queue. Errors: those of the server, which may know no such queue. */
+  readonly queueDepth: (queue: WorkQueue) => Promise<QueueDepth>
   /** A keyed store, which `ensure` makes. */
   readonly store: (options: KeyedStoreOptions) => KeyedStore
   /** Takes work until it is ended. The end waits for work in hand. */

@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import { experienceEvents } from './catalogue/experience.ts'
 import { gatewayEvents } from './catalogue/gateway.ts'
+import { instructionEvents } from './catalogue/instructions.ts'
 import { iterationEvents } from './catalogue/iteration.ts'
 import { modelEvents } from './catalogue/model.ts'
 import { rewardEvents } from './catalogue/reward.ts'
@@ -17,6 +18,7 @@ export const FAMILIES = {
   task: taskEvents,
   model: modelEvents,
   gateway: gatewayEvents,
+  instructions: instructionEvents,
 } as const
 
 export const CATALOGUE = {
@@ -27,6 +29,7 @@ export const CATALOGUE = {
   ...taskEvents,
   ...modelEvents,
   ...gatewayEvents,
+  ...instructionEvents,
 } as const
 
 type Catalogue = typeof CATALOGUE

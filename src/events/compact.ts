@@ -93,7 +93,8 @@ function compact(path: string, db: Database.Database, onStep: (step: CompactStep
     const sha256 = writeSegment(folder, { run: log.run, first, bodies: rows.map(({ body }) => body) })
     onStep({ kind: 'written', first, last, until })
     const { bodies } = readSegment(folder, { first, last, sha256 })
-    if (rows.some(({ body }, index) => !body.equals(bodies[index]))) throw notTheSame(first, last)
+    const isSame = rows.every(({ body }, index) => bodies[index]?.equals(body))
+    if (!isSame) throw notTheSame(first, last)
     onStep({ kind: 'verified', first, last, until })
     move.immediate(first, last, sha256)
     onStep({ kind: 'moved', first, last, until })
@@ -142,7 +143,9 @@ function rowsFrom(log: LogReader, first: number, until: number): LogRow[] {
 
 /** Checks the chain: a damaged log must not be archived as if it were whole. */
 function checkChain(log: LogReader, rows: readonly LogRow[]): void {
-  const { position } = rows[0]
+  const [first] = rows
+  if (first === undefined) return
+  const { position } = first
   let hash: Uint8Array = position === 1 ? genesisHash(log.run) : Buffer.from(log.hashAt(position - 1), 'hex')
   for (const row of rows) {
     hash = chainHash(hash, row.position, row.body)
@@ -154,8 +157,10 @@ function checkChain(log: LogReader, rows: readonly LogRow[]): void {
 function removeStrays(db: Database.Database, folder: string): void {
   if (!existsSync(folder)) return
   const known = new Set(db.prepare('SELECT sha256 FROM segments').pluck().all() as string[])
-  for (const name of readdirSync(folder))
-    if (!known.has(name.split('.')[0]) || name.endsWith('.part')) rmSync(join(folder, name))
+  for (const name of readdirSync(folder)) {
+    const [sha256 = ''] = name.split('.')
+    if (!known.has(sha256) || name.endsWith('.part')) rmSync(join(folder, name))
+  }
 }
 
 /** Makes the file smaller, unless a head writes to the log. */

@@ -65,7 +65,7 @@ export function unpackFastAt(block: Buffer, from: number, until: number): unknow
 
 function read(): unknown {
   if (at >= end) throw malformed('it ends too early')
-  const head = bytes[at++]
+  const head = bytes[at++] as number
   if (head < 0x80) return head
   if (head < 0x90) return readMap(head & 0x0f)
   if (head < 0xa0) return readArray(head & 0x0f)
@@ -149,7 +149,7 @@ function readMap(size: number): Record<string, unknown> {
 }
 
 function readKey(): string {
-  const size = at < end ? bytes[at] - 0xa0 : -1
+  const size = at < end ? (bytes[at] as number) - 0xa0 : -1
   const guess = lastKey.next
   if (guess !== null && guess.text.length === size && at + 1 + size <= end && isText(guess.text, at + 1)) {
     at += 1 + size
@@ -197,7 +197,7 @@ function readText(size: number): string {
   let hash = size
   let all = 0
   for (let i = from; i < at; i++) {
-    const byte = bytes[i]
+    const byte = bytes[i] as number
     hash = (Math.imul(hash, 31) + byte) | 0
     all |= byte
   }
@@ -208,6 +208,11 @@ function readText(size: number): string {
   const text = bytes.toString('latin1', from, at)
   texts[slot] = text
   return text
+}
+
+/** Returns whether the bytes behind 0xed are half of a surrogate pair. */
+function isSurrogate(second: number, third: number): boolean {
+  return second >= 0xa0 && second < 0xc0 && third >> 6 === 2
 }
 
 /**
@@ -221,7 +226,7 @@ function decodeText(from: number): string {
   const parts: string[] = []
   let start = from
   for (let i = from; i + 2 < at; i++)
-    if (bytes[i] === 0xed && bytes[i + 1] >= 0xa0 && bytes[i + 1] < 0xc0 && bytes[i + 2] >> 6 === 2) {
+    if (bytes[i] === 0xed && isSurrogate(bytes[i + 1] ?? 0, bytes[i + 2] ?? 0)) {
       parts.push(bytes.toString('utf8', start, i))
       start = i + 3
     }

@@ -1,23 +1,17 @@
 /** The log as an actor sees it: append, read and blobs over the bus. Requests are retried until the head has answered. */
+
 import { pause } from '../clock.ts'
 import { explain, RlError } from '../errors.ts'
+import { partsWithin } from '../parts-within.ts'
 import { type Platform, systemPlatform } from '../platform/platform.ts'
-import { sha256Of } from './blobs.ts'
+import { openBlobTransfer, tooLarge } from './blob-transfer.ts'
 import type { Bus } from './bus.ts'
 import { CATALOGUE, type LoggedEvent, type NewEvent } from './catalogue.ts'
-import {
-  BLOB_LIMIT,
-  type BlobRef,
-  DATA_LIMIT,
-  decodeLoggedAsync,
-  encodeEnvelope,
-  INLINE_DATA_LIMIT,
-} from './codec.ts'
+import { type BlobRef, DATA_LIMIT, decodeLoggedAsync, encodeEnvelope, INLINE_DATA_LIMIT } from './codec.ts'
 import type { Appended } from './log.ts'
 import {
+  type AppendedReply,
   type AppendReply,
-  BLOB_CHUNK,
-  type BlobGetReply,
   GROUPS_A_REQUEST,
   type HasReply,
   type HeadReply,
@@ -104,7 +98,7 @@ export function connectLog(options: LogClientOptions): LogClient {
   const { clock } = platform
   const subjects = subjectsOf(run)
   const author = authorOf(bus.user, actor)
-  const [subject, putSubject] = [subjects.append(author), subjects.put(author)]
+  const subject = subjects.append(author)
   const queue: Group[] = []
   let inFlight = 0
   let pending = 0
@@ -134,12 +128,17 @@ export function connectLog(options: LogClientOptions): LogClient {
     }
   }
 
+  const { putBlob, getBlob } = openBlobTransfer(ask, {
+    put: subjects.put(author),
+    get: subjects.blob('get'),
+  })
+
   function schedule(): void {
     if (scheduled) return
     scheduled = true
     clock.soon(() => {
       scheduled = false
-      while (queue.length > 0 && inFlight < REQUESTS_IN_FLIGHT) void send(nextGroups())
+      while (queue.length > 0 && inFlight < REQUESTS_IN_FLIGHT) void send(takeGroups(queue, messageLimit()))
     })
   }
 
@@ -155,18 +154,6 @@ export function connectLog(options: LogClientOptions): LogClient {
     })
   }
 
-  function nextGroups(): Group[] {
-    const most = messageLimit()
-    let bytes = 0
-    let count = 0
-    while (count < queue.length && count < GROUPS_A_REQUEST) {
-      bytes += queue[count].bytes
-      if (count > 0 && bytes > most) break
-      count++
-    }
-    return queue.splice(0, count)
-  }
-
   async function send(groups: readonly Group[]): Promise<void> {
     inFlight++
     try {
@@ -174,20 +161,7 @@ export function connectLog(options: LogClientOptions): LogClient {
         subject,
         groups.map((group) => group.bodies),
       )
-      const refused: Group[] = []
-      groups.forEach((group, index) => {
-        const reply = replies[index]
-        if (Array.isArray(reply))
-          group.resolve(
-            reply.map(([position, duplicate, other]) => ({
-              position,
-              duplicate: duplicate === 1,
-              ...(other === 1 ? { other: true } : {}),
-            })),
-          )
-        else if (TRANSIENT.has((reply as WireError).code)) refused.push(group)
-        else group.reject(toError(reply as WireError))
-      })
+      const refused = settle(groups, replies)
       if (refused.length > 0) {
         await pause(250, undefined, clock)
         queue.unshift(...refused)
@@ -200,6 +174,7 @@ export function connectLog(options: LogClientOptions): LogClient {
     }
   }
 
+  /** Returns the event's bytes. Large data are sent as a blob first. */
   function encode(
     event: NewEvent,
     id: string,
@@ -223,38 +198,6 @@ export function connectLog(options: LogClientOptions): LogClient {
     return putBlob(bytes).then(($blob) => encodeEnvelope({ ...envelope, data: { $blob } }))
   }
 
-  async function putBlob(bytes: Uint8Array): Promise<BlobRef> {
-    if (bytes.byteLength > BLOB_LIMIT) throw tooLarge(bytes.byteLength, BLOB_LIMIT)
-    const ref = { sha256: sha256Of(bytes), bytes: bytes.byteLength }
-    for (let restarts = 0; ; restarts++) {
-      try {
-        for (let offset = 0; ; offset += BLOB_CHUNK) {
-          const chunk = bytes.subarray(offset, offset + BLOB_CHUNK)
-          const { sealed } = await ask<{ sealed: boolean }>(putSubject, { ...ref, offset, chunk })
-          if (sealed) return ref
-        }
-      } catch (error) {
-        // The head was restarted and does not know the earlier chunks, or somebody else uploads other chunks under this name: begin again.
-        const begun = error instanceof RlError && ['blob.out-of-order', 'blob.corrupt'].includes(error.code)
-        if (!begun || restarts === 5) throw error
-      }
-    }
-  }
-
-  async function getBlob({ sha256, bytes }: BlobRef): Promise<Uint8Array> {
-    if (bytes > BLOB_LIMIT) throw tooLarge(bytes, BLOB_LIMIT)
-    const content = new Uint8Array(bytes)
-    for (let offset = 0; offset < bytes; ) {
-      const { chunk } = await ask<BlobGetReply>(subjects.blob('get'), { sha256, bytes, offset })
-      // Without this, a blob that ends too early would be asked for without end.
-      if (chunk.byteLength === 0 || chunk.byteLength > bytes - offset) throw damaged(sha256)
-      content.set(chunk, offset)
-      offset += chunk.byteLength
-    }
-    if (sha256Of(content) !== sha256) throw damaged(sha256)
-    return content
-  }
-
   return {
     bus,
     run,
@@ -268,7 +211,8 @@ export function connectLog(options: LogClientOptions): LogClient {
           bodies.push(body instanceof Uint8Array ? body : await body)
         }
         const appended: Appended[] = []
-        for (const group of split(bodies, messageLimit())) appended.push(...(await enqueue(group)))
+        for (const group of partsWithin(bodies, bytesOf, messageLimit()))
+          appended.push(...(await enqueue(group)))
         return appended
       } finally {
         pending--
@@ -305,24 +249,39 @@ function readReply<Reply>(subject: string, body: Uint8Array): Reply {
 }
 
 function sizeOf(bodies: readonly Uint8Array[]): number {
-  return bodies.reduce((total, body) => total + body.byteLength + 8, 0)
+  return bodies.reduce((total, body) => total + bytesOf(body), 0)
 }
 
-/** Cuts bodies into consecutive parts of at most this many bytes. A single body may be longer. */
-function split(bodies: readonly Uint8Array[], most: number): Uint8Array[][] {
-  const parts: Uint8Array[][] = []
-  let left = 0
-  for (const body of bodies) {
-    const bytes = body.byteLength + 8
-    if (parts.length === 0 || bytes > left) {
-      parts.push([])
-      left = most
-    }
-    parts[parts.length - 1].push(body)
-    left -= bytes
+/** Takes the groups of the next request off the queue: at least one, and together at most this many bytes. */
+function takeGroups(queue: Group[], most: number): Group[] {
+  let bytes = 0
+  let count = 0
+  for (const group of queue.slice(0, GROUPS_A_REQUEST)) {
+    bytes += group.bytes
+    if (count > 0 && bytes > most) break
+    count++
   }
-  return parts
+  return queue.splice(0, count)
 }
+
+/** Settles groups by their replies. Returns the groups that are to be sent again. */
+function settle(groups: readonly Group[], replies: AppendReply): Group[] {
+  const refused: Group[] = []
+  groups.forEach((group, index) => {
+    const reply = replies[index]
+    if (Array.isArray(reply)) group.resolve(reply.map(toAppended))
+    else if (TRANSIENT.has((reply as WireError).code)) refused.push(group)
+    else group.reject(toError(reply as WireError))
+  })
+  return refused
+}
+
+function toAppended([position, duplicate, other]: AppendedReply): Appended {
+  return { position, duplicate: duplicate === 1, ...(other === 1 ? { other: true } : {}) }
+}
+
+/** Bytes of a body in a message, with its length. */
+const bytesOf = (body: Uint8Array) => body.byteLength + 8
 
 /** Returns whether an error of a request will pass by itself: the broker or the head is away, or the disk is full. */
 export function isTransient(error: unknown): boolean {
@@ -336,14 +295,6 @@ function toError({ code, message, hint }: WireError): RlError {
 export function toWireError(error: unknown): WireError {
   if (error instanceof RlError) return { code: error.code, message: error.message, hint: error.hint }
   return { code: 'log.failed', message: explain(error) }
-}
-
-function tooLarge(bytes: number, limit: number): RlError {
-  return new RlError(`data of ${bytes} bytes is over the limit of ${limit}`, { code: 'event.oversized' })
-}
-
-function damaged(sha256: string): RlError {
-  return new RlError(`blob ${sha256} arrived damaged`, { code: 'blob.corrupt' })
 }
 
 function clientClosed(): RlError {

@@ -1,7 +1,7 @@
 /** Requests and answers on `rl.v1.<run>.log.*` and `rl.v1.<run>.blob.*`, in msgpack. docs/events.md describes them for other languages. */
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
-import { safeParse } from '../safe-parse.ts'
+import { firstIssue, safeParse } from '../safe-parse.ts'
 import { CATALOGUE, type EventType, isEventType } from './catalogue.ts'
 import { type Bounds, unpackMap, unpackUntrusted } from './msgpack.ts'
 import { problemOf } from './shape.ts'
@@ -118,7 +118,7 @@ function checkRequest<Schema extends z.ZodType>(schema: Schema, value: unknown):
   if (problem !== null) throw badRequest(problem)
   const parsed = safeParse(schema, value)
   if (parsed.success) return parsed.data
-  const issue = parsed.error.issues[0]
+  const issue = firstIssue(parsed.error)
   throw badRequest(`${issue.path.map(String).join('.')} ${issue.message}`)
 }
 

@@ -8,6 +8,7 @@ import { CATALOGUE, type EventType, type LoggedEvent } from './catalogue.ts'
 import { decodeLogged, decodeLoggedAt } from './codec.ts'
 import { type LogFault, quickFault, wholeFault } from './log-faults.ts'
 import { type LogHead, type LogRow, openLogRows, type RawEvent, type RawPage } from './log-rows.ts'
+import { refuseLostLog } from './lost-log.ts'
 import { namingDamage, withNamedDamage } from './named-damage.ts'
 import { openForReading } from './read-database.ts'
 
@@ -66,6 +67,8 @@ export type LogReader = {
   readonly countOf: (type: EventType, until?: number) => number
   /** Returns the newest event of any of these types, up to a position. */
   readonly newest: (types: readonly EventType[], until?: number) => LoggedEvent | null
+  /** Returns the types of the events from one position to another, each once. Bodies are not read. */
+  readonly typesBetween: (from: number, until: number) => readonly string[]
   /** Reads the whole index of types. */
   readonly countByType: () => Readonly<Record<string, number>>
   /** Returns the newest dead letters first, and the number of all that there ever were. */
@@ -92,6 +95,7 @@ const BLOCK = 128
 export function openLogReader(path: string): LogReader {
   if (!isThere(path))
     throw new RlError(`there is no event log at ${path}`, { code: 'log.missing', hint: 'rl runs lists runs' })
+  refuseLostLog(path)
   const { db, close } = openForReading(path)
   try {
     const reader = namingDamage(path, () => readerOf(path, db))
@@ -239,6 +243,10 @@ export function readerOf(path: string, db: Database.Database): LogReader {
     },
     countOf,
     newest,
+    typesBetween(from, until) {
+      const inherited = parent && from <= base ? parent.typesBetween(from, Math.min(until, base)) : []
+      return [...new Set([...inherited, ...own.typesBetween(Math.max(from, base + 1), until)])]
+    },
     countByType: () =>
       Object.fromEntries(
         Object.keys(CATALOGUE)

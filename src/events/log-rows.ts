@@ -51,6 +51,8 @@ export type LogRows = {
   readonly hashAt: (position: number) => string | null
   readonly positionOf: (column: 'key' | 'id', value: string) => number | null
   readonly ofStream: (stream: string) => readonly RawEvent[]
+  /** Returns the types of a range of rows, each once. */
+  readonly typesBetween: (from: number, until: number) => readonly string[]
   readonly types: TypeIndex
 }
 
@@ -74,6 +76,7 @@ export function openLogRows(path: string, db: Database.Database): LogRows {
   const selectStream = db
     .prepare('SELECT position, body FROM events WHERE stream = ? ORDER BY position')
     .raw()
+  const selectTypes = db.prepare('SELECT DISTINCT type FROM events WHERE position BETWEEN ? AND ?').pluck()
   const types = openTypeIndex(db)
 
   let segmentOf: Database.Statement | undefined
@@ -112,7 +115,7 @@ export function openLogRows(path: string, db: Database.Database): LogRows {
       events.push({ position, body })
     }
     const complete = events.length < limit
-    return { events, next: complete ? Math.max(from, last + 1) : events[events.length - 1].position + 1 }
+    return { events, next: complete ? Math.max(from, last + 1) : (events.at(-1)?.position ?? from - 1) + 1 }
   }
 
   function block(from: number, until: number): Block | null {
@@ -143,6 +146,7 @@ export function openLogRows(path: string, db: Database.Database): LogRows {
         position,
         body: bodyOf(position, inRow),
       })),
+    typesBetween: (from, until) => selectTypes.all(from, until) as string[],
     types,
   }
 }

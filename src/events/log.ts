@@ -3,7 +3,7 @@
  * hash is SHA-256 over the hash before it, its position and its body, so no byte can change unseen.
  */
 import { createHash, hash } from 'node:crypto'
-import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { type Clock, systemClock } from '../clock.ts'
@@ -13,6 +13,7 @@ import { type CheckedEvent, checkEvent } from './codec.ts'
 import type { LogFault } from './log-faults.ts'
 import { markPath, openMark, readMark, wasClosed } from './log-mark.ts'
 import { type LogReader, openLogReader, type ParentLink, readerOf } from './log-reader.ts'
+import { refuseLostLog, sizeOf } from './lost-log.ts'
 import { checkRunId } from './subjects.ts'
 import { diskFull, isUnwritable, writeError } from './write-errors.ts'
 import { takeWriterLock } from './writer-lock.ts'
@@ -119,43 +120,6 @@ export function openLog(path: string, options: LogOptions): EventLog {
   }
 }
 
-/** Files and folders that a run leaves beside its log. */
-const LEFT_BY_A_RUN = ['projections.db', 'frames', 'checkpoints', 'blobs', 'segments']
-
-/** Refuses a folder that holds parts of a run and no log: a new log would destroy the rest. Errors: `log.lost`. */
-export function refuseLostRun(path: string): void {
-  refuseLostLog(path)
-  const folder = dirname(path)
-  const left = LEFT_BY_A_RUN.map((name) => join(folder, name)).find(isInUse)
-  if (sizeOf(path) === 0 && left !== undefined) throw lost(path, left)
-}
-
-/** If the file is missing, SQLite would begin anew and delete the files beside it. */
-function refuseLostLog(path: string): void {
-  if (sizeOf(path) > 0) return
-  if (sizeOf(`${path}-wal`) > 0) throw lost(path, `${path}-wal`)
-  if ((readMark(path)?.position ?? 0) > 0) throw lost(path, markPath(path))
-}
-
-function lost(path: string, left: string): RlError {
-  return new RlError(
-    `${path} is ${existsSync(path) ? 'empty' : 'missing'}, and ${left} of its run is there`,
-    {
-      code: 'log.lost',
-      hint: 'nothing was changed: put the file back, or choose another run id',
-    },
-  )
-}
-
-function isInUse(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false })
-  return found !== undefined && (found.isDirectory() ? readdirSync(path).length > 0 : found.size > 0)
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
-}
-
 /**
  * Checks a log before anything is written to it. Returns the fault of a log that its last writer did not close.
  * Errors: `log.lost` if it ends before its mark.
@@ -191,11 +155,12 @@ function damaged(path: string, { position, reason }: LogFault): RlError {
   })
 }
 
-function openLocked(path: string, options: LogOptions, releaseLock: () => void): EventLog {
-  const { run, minFreeBytes = MIN_FREE_BYTES, synchronous = 'FULL', clock = systemClock } = options
-  const { checkpointPages = 1000 } = options
-  const freeBytes = options.freeBytes ?? (() => freeBytesOf(dirname(path)))
-  const damage = lookAt(path)
+/** Opens the file of a log for writing. A new file gets its tables. */
+function openDatabase(
+  path: string,
+  run: string,
+  { synchronous, checkpointPages }: Required<Pick<LogOptions, 'synchronous' | 'checkpointPages'>>,
+): Database.Database {
   const isNew = sizeOf(path) === 0
   const db = new Database(path, { timeout: 5000 })
   if (Number(db.pragma('page_size', { simple: true })) === FORK_PAGE_BYTES) {
@@ -209,13 +174,26 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
   db.prepare("INSERT OR IGNORE INTO meta VALUES ('run', ?)").run(run)
   // So the file alone is a log, whatever happens to the file beside it.
   if (isNew) db.pragma('wal_checkpoint(TRUNCATE)')
+  return db
+}
+
+function otherRun(path: string, found: string, run: string): RlError {
+  return new RlError(`${path} is the log of run '${found}', not of '${run}'`, {
+    code: 'log.other-run',
+    hint: `a run is called as its folder: rename it back to '${found}', or fork it`,
+  })
+}
+
+function openLocked(path: string, options: LogOptions, releaseLock: () => void): EventLog {
+  const { run, minFreeBytes = MIN_FREE_BYTES, synchronous = 'FULL', clock = systemClock } = options
+  const { checkpointPages = 1000 } = options
+  const freeBytes = options.freeBytes ?? (() => freeBytesOf(dirname(path)))
+  const damage = lookAt(path)
+  const db = openDatabase(path, run, { synchronous, checkpointPages })
   const reader = readerOf(path, db)
   if (reader.run !== run) {
     reader.close()
-    throw new RlError(`${path} is the log of run '${reader.run}', not of '${run}'`, {
-      code: 'log.other-run',
-      hint: `a run is called as its folder: rename it back to '${reader.run}', or fork it`,
-    })
+    throw otherRun(path, reader.run, run)
   }
 
   const insert = db.prepare(`${INSERT} ON CONFLICT DO NOTHING`)

@@ -55,7 +55,7 @@ export function unpackUntrusted(bytes: Uint8Array, bounds?: Bounds): unknown {
 export function unpackMap(bytes: Uint8Array, bounds: Bounds): Readonly<Record<string, unknown>> | null {
   const fault = findFault(bytes, bounds)
   if (fault !== null) throw malformed(fault)
-  const [head] = bytes
+  const [head = 0] = bytes
   const isMap = (head >= 0x80 && head <= 0x8f) || head === 0xde || head === 0xdf
   return isMap ? (unpackStrictly(bytes) as Readonly<Record<string, unknown>>) : null
 }
@@ -80,14 +80,15 @@ function findFault(bytes: Uint8Array, bounds?: Bounds): string | null {
   let at = 0
   let values = 0
   while (open.length > 0) {
-    if (open[open.length - 1] === 0) {
+    const left = open[open.length - 1] as number
+    if (left === 0) {
       open.pop()
       continue
     }
-    open[open.length - 1]--
+    open[open.length - 1] = left - 1
     if (at >= end) return 'it ends too early'
     if (++values > maxValues) return `it has more than ${maxValues} values`
-    const head = bytes[at++]
+    const head = bytes[at++] as number
     let skip = 0
     let children = -1
     if (head <= 0x7f || head >= 0xe0) continue
@@ -95,7 +96,7 @@ function findFault(bytes: Uint8Array, bounds?: Bounds): string | null {
     else if (head <= 0x9f) children = head & 0x0f
     else if (head <= 0xbf) skip = head & 0x1f
     else {
-      const width = LENGTH_WIDTH[head - 0xc0]
+      const width = LENGTH_WIDTH[head - 0xc0] as number
       if (width < 0) return `byte 0x${head.toString(16)} is not allowed`
       if (at + width > end) return 'it ends too early'
       const length = width === 1 ? view.getUint8(at) : width === 2 ? view.getUint16(at) : 0

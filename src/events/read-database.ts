@@ -20,6 +20,8 @@ const TRIES = 5
 
 /** Opens a database. Errors: `log.unreadable` with the system's reason. If the file is no database, the first query fails. */
 export function openForReading(path: string): ReadDatabase {
+  // SQLite would wait for ever for a writer of a pipe.
+  if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) throw unreadable(path, new Error('it is a pipe'))
   const db = opened(path)
   if (db !== null) return { db, close: () => db.close() }
   const folder = temporaryCopy(path)

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import * as zlib from 'node:zlib'
-import { RlError } from '../errors.ts'
+import { explain, RlError } from '../errors.ts'
 import { makePrivateFolder, syncNames } from '../platform/files.ts'
 import { int32Column, readInt32 } from './columns.ts'
 import { pack, unpackUntrusted } from './msgpack.ts'
@@ -81,7 +81,7 @@ export function readSegment(folder: string, { first, last, sha256 }: SegmentRow)
       code: 'log.segment-missing',
       hint: 'copy the whole folder of the run, segments included',
     })
-  const file = readFileSync(path)
+  const file = bytesOf(path)
   if (digestOf(file) !== sha256) throw corrupt(path)
   const content = unpackUntrusted(decompress(file, path)) as Content
   const lengths = readInt32(content.lengthsI32)
@@ -93,6 +93,14 @@ export function readSegment(folder: string, { first, last, sha256 }: SegmentRow)
   if (content.first !== first || bodies.length !== last - first + 1 || at !== content.bodies.byteLength)
     throw corrupt(path)
   return { run: content.run, first, bodies }
+}
+
+function bytesOf(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    throw new RlError(`${path} cannot be read: ${explain(cause)}`, { code: 'log.segment-corrupt', cause })
+  }
 }
 
 /** Most segments (of some MB) that a reader keeps. */
@@ -108,10 +116,10 @@ export function openSegments(
 
   function load(position: number): Segment {
     const row = find(position)
-    if (row === undefined)
-      throw new RlError(`the body of position ${position} is in no segment`, { code: 'log.segment-missing' })
+    if (row === undefined) throw inNoSegment(position)
     const index = kept.findIndex(({ first }) => first === row.first)
-    const segment = index < 0 ? readSegment(folder, row) : kept.splice(index, 1)[0]
+    const [known] = index < 0 ? [] : kept.splice(index, 1)
+    const segment = known ?? readSegment(folder, row)
     kept.push(segment)
     if (kept.length > KEPT) kept.shift()
     return segment
@@ -121,8 +129,14 @@ export function openSegments(
     const last = kept.at(-1)
     const segment =
       last && last.first <= position && position < last.first + last.bodies.length ? last : load(position)
-    return segment.bodies[position - segment.first]
+    const body = segment.bodies[position - segment.first]
+    if (body === undefined) throw inNoSegment(position)
+    return body
   }
+}
+
+function inNoSegment(position: number): RlError {
+  return new RlError(`the body of position ${position} is in no segment`, { code: 'log.segment-missing' })
 }
 
 function compress(content: Uint8Array): Buffer {

@@ -4,7 +4,7 @@
  * The schema's leaves are asked one by one, and the walk ends at the first leaf that does not fit.
  */
 import type { z } from 'zod'
-import { safeParse } from '../safe-parse.ts'
+import { firstIssue, safeParse } from '../safe-parse.ts'
 
 /** Returns what is wrong with a value, or null. */
 type Check = (value: unknown) => Problem | null
@@ -99,7 +99,7 @@ function text(value: unknown): Problem | null {
 function checkLeaf(schema: z.core.$ZodType): Check {
   return function leaf(value) {
     const { success, error } = safeParse(schema, value)
-    return success ? null : { path: [], message: error.issues[0].message }
+    return success ? null : { path: [], message: firstIssue(error).message }
   }
 }
 

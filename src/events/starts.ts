@@ -12,13 +12,14 @@ export type Starts = {
 /** Returns the first RunStarted of a run's log, and that of its latest fork. Errors: `run.not-started`. */
 export function startsOf(log: Pick<LogReader, 'events' | 'run' | 'path'>): Starts {
   const starts = [...log.events({ types: ['RunStarted'] })]
+  const [first] = starts
   const last = starts.at(-1)
-  if (!last)
+  if (!first || !last)
     throw new RlError(`the log of run '${log.run}' does not begin with RunStarted`, {
       code: 'run.not-started',
       hint: `remove the folder of ${log.path} and start anew`,
     })
-  return { first: starts[0], last }
+  return { first, last }
 }
 
 /** Returns whether the log at this path holds an event. A failed start leaves an empty log, and the next start begins the run. */

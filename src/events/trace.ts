@@ -46,7 +46,7 @@ export function traceparentOf(run: string, id: string, { type, data }: NewEvent)
 
 /** Returns the traceparent of an event. An event of an older log has none: returns what it would be today. */
 export function spanContextOf(event: LoggedEvent): SpanContext {
-  const [, traceId, spanId] = (event.trace ?? traceparentOf(event.run, event.id, event)).split('-')
+  const [, traceId = '', spanId = ''] = (event.trace ?? traceparentOf(event.run, event.id, event)).split('-')
   return { traceId, spanId }
 }
 

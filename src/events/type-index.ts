@@ -68,7 +68,8 @@ export function openTypeIndex(db: Database.Database): TypeIndex {
     { from, last, limit }: Range,
   ): { readonly rows: Iterable<PositionedBody>; readonly last: number } {
     const probe = firstOf(types, from, last, Math.min(limit, PROBED))
-    const isDense = probe.length === PROBED && probe[PROBED - 1] - from < PROBED * SPARSE
+    const furthest = probe.at(PROBED - 1)
+    const isDense = furthest !== undefined && furthest - from < PROBED * SPARSE
     if (!isDense)
       return { rows: byPositions(probe.length < PROBED ? probe : firstOf(types, from, last, limit)), last }
     const end = Math.min(last, from + SCANNED - 1)

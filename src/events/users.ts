@@ -26,7 +26,8 @@ export function isUser(name: string): name is User {
  * not append. They try as the head, and the broker refuses them.
  */
 export function authorOf(user: User | null, actor: string): Author {
-  const name = user ?? actor.split('/')[0]
+  const [role = ''] = actor.split('/')
+  const name = user ?? role
   return (AUTHORS as readonly string[]).includes(name) ? (name as Author) : 'head'
 }
 

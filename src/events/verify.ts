@@ -1,9 +1,12 @@
 /** Checks a whole log: positions, hash chain, columns against bodies, look-ups, schemas, blobs and pages. Names the first bad position. */
+
 import { explain } from '../errors.ts'
+import { itemAt } from '../item-at.ts'
 import type { NewEvent } from './catalogue.ts'
 import { type BlobRef, checkEvent } from './codec.ts'
 import { chainHash, genesisHash } from './log.ts'
 import type { LogFault } from './log-faults.ts'
+import { readMark } from './log-mark.ts'
 import type { LogReader } from './log-reader.ts'
 import type { LogRow } from './log-rows.ts'
 
@@ -26,10 +29,12 @@ export function verifyLog(
   log: LogReader,
   { files = false }: { readonly files?: boolean } = {},
 ): Verification {
+  // Before the end of the log: its writer appends first, and marks then.
+  const mark = readMark(log.path)
   const { position: last } = log.head()
   const runs = runsOf(log)
   const unfound = fileFault(log)
-  let hash = genesisHash(runs[0].run)
+  let hash = genesisHash(itemAt(runs, 0).run)
   for (let position = 1; position <= last; position++) {
     const bad = (reason: string) => ({ ok: false, events: position - 1, position, reason }) as const
     const row = rowOf(log, position)
@@ -41,9 +46,10 @@ export function verifyLog(
     if (unfound?.position === position) return bad(unfound.reason)
     hash = expected
   }
-  // The cursor of published events is never ahead of the log. If it is, rows at the end are gone.
+  // The cursor of published events and the mark of an unclosed log are never ahead of it. If one is, its end is gone.
   const published = Number(log.meta('published') ?? 0)
-  if (published > last)
+  const marked = mark?.closed === null ? mark.position : 0
+  if (Math.max(published, marked) > last)
     return { ok: false, events: last, position: last + 1, reason: 'the event is missing at the end' }
   if (unfound) return { ok: false, events: last, ...unfound }
   return { ok: true, events: last, hash: hash.toString('hex') }
@@ -113,14 +119,16 @@ type Stretch = { readonly run: string; readonly until: number }
 
 /** Returns which log holds which events, the oldest ancestor first. */
 function runsOf(log: LogReader): readonly Stretch[] {
-  const stretches: Stretch[] = [{ run: log.run, until: Infinity }]
+  let until = Infinity
+  const stretches: Stretch[] = [{ run: log.run, until }]
   for (let reader: LogReader | null = log; reader?.parent; reader = reader.parentLog) {
     const { run, position } = reader.parent
-    stretches.unshift({ run, until: Math.min(position, stretches[0].until) })
+    until = Math.min(position, until)
+    stretches.unshift({ run, until })
   }
   return stretches
 }
 
 function runOf(stretches: readonly Stretch[], position: number): string {
-  return (stretches.find(({ until }) => position <= until) ?? stretches[stretches.length - 1]).run
+  return (stretches.find(({ until }) => position <= until) ?? itemAt(stretches, stretches.length - 1)).run
 }

@@ -3,10 +3,17 @@ import { z } from 'zod'
 import { eventReader, type ServerEvent } from '../models/openai/events.ts'
 import { BadAnswer, refusalInEvent, withoutInfinities } from '../models/openai/faults.ts'
 import { isSameModel } from '../models/openai/model-name.ts'
-import { callArguments, fromWire, placeOfChoice, wireContent, wireIds } from '../models/openai/wire.ts'
+import {
+  callArguments,
+  fromWire,
+  placeOfChoice,
+  wireAllowed,
+  wireContent,
+  wireIds,
+} from '../models/openai/wire.ts'
 import type { Generation } from '../models/port.ts'
 import { isDeep } from '../openai-api/bodies.ts'
-import { safeParse } from '../safe-parse.ts'
+import { firstIssue, safeParse } from '../safe-parse.ts'
 import { callPieces } from './call-pieces.ts'
 
 type ToolCall = {
@@ -66,7 +73,7 @@ export function readAnswer(json: unknown, model?: string): Answer {
   const generation = fromWire(json, { model })
   const parsed = safeParse(outline, asChat(choice))
   if (!parsed.success) {
-    const [issue] = parsed.error.issues
+    const issue = firstIssue(parsed.error)
     throw new BadAnswer('bad-answer', `choices.${place}.${issue.path.join('.')}: ${issue.message}`)
   }
   const { message, finish_reason, stop_reason } = parsed.data
@@ -148,6 +155,7 @@ const chunkSchema = z.object({
           .nullish()
           .catch(null),
         token_ids: wireIds,
+        allowed_token_ids: wireAllowed,
         prompt_token_ids: wireIds,
       }),
     )
@@ -193,6 +201,7 @@ export function answerStream(model?: string): AnswerStream {
   let usage: unknown
   const names = new Set<string>()
   const tokenIds: number[] = []
+  const allowed: (readonly number[])[] = []
   const logprobs: unknown[] = []
   const others: Record<string, unknown> = {}
 
@@ -227,6 +236,7 @@ export function answerStream(model?: string): AnswerStream {
       if (choice.finish_reason) finish = choice.finish_reason
       if (choice.stop_reason) stopText = choice.stop_reason
       for (const id of choice.token_ids ?? []) tokenIds.push(id)
+      for (const ids of choice.allowed_token_ids ?? []) allowed.push(ids)
       for (const one of choice.logprobs?.content ?? []) logprobs.push(one)
     }
   }
@@ -259,6 +269,7 @@ export function answerStream(model?: string): AnswerStream {
             stop_reason: stopText,
             ...(logprobs.length > 0 ? { logprobs: { content: logprobs } } : {}),
             ...(isWhole(tokenIds, usage) ? { token_ids: tokenIds } : {}),
+            ...(allowed.length > 0 ? { allowed_token_ids: allowed } : {}),
           },
         ],
         model: nameOf([...names], model),

@@ -1,19 +1,21 @@
 /** A call that an agent makes in its rollout. It is sent to the model, answered like the model, and kept as a step. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Readable } from 'node:stream'
-import OpenAI from 'openai'
 import type { Target } from '../actors/learner/targets.ts'
 import { RlError } from '../errors.ts'
 import { isRounded, parseExact } from '../exact-json.ts'
-import { BadAnswer, kindOfRefusal, type RefusalWithin, utf8Of, wordsIn } from '../models/openai/faults.ts'
+import { BadAnswer, kindOfRefusal, type RefusalWithin } from '../models/openai/faults.ts'
 import { isWorded } from '../models/openai/refusals.ts'
 import { whyUntrainable } from '../models/trained-answer.ts'
 import { parseBody } from '../openai-api/bodies.ts'
-import { type ApiError, apiError, toApiError } from '../openai-api/errors.ts'
-import { type Answer, answerStream, readBody } from './answer.ts'
-import type { Api, Asked, Wording } from './apis/api.ts'
-import type { OpenRollout } from './rollouts.ts'
-import { readAll, readable, type Upstream, whyBroken } from './upstream.ts'
+import { apiError, toApiError } from '../openai-api/errors.ts'
+import { withSystemText } from '../openai-api/system-text.ts'
+import { type Seed, seedOf } from '../random.ts'
+import type { Answer } from './answer.ts'
+import type { Api, Asked } from './apis/api.ts'
+import type { OpenRollout } from './open-rollout.ts'
+import { isRefusalWithin, PassedOn } from './passed-on.ts'
+import { type Passing, passStream, passWhole, passWorded, tooLong, worded } from './passing.ts'
+import { readAll, type Upstream } from './upstream.ts'
 
 export type CallsOptions = {
   readonly upstream: Upstream
@@ -23,6 +25,13 @@ export type CallsOptions = {
   readonly clean: (text: string) => string
   /** Resolves when one more call may be made. Rejects if the budget of the run is spent. */
   readonly permit?: () => Promise<void>
+  /** Whether calls may bring the answer themselves, as a recording does. A policy learns from what it drew itself otherwise. */
+  readonly takesAnswers?: boolean
+  /**
+   * Whether the run's own policy answers. Its defaults are neutral, and a call without a seed draws with the seed of its rollout
+   * (`seed_words`).
+   */
+  readonly isLocal?: boolean
   /** Called for every fault, with its kind. */
   readonly onFault: (kind: string) => void
   /** Called for every call that leaves sampling options to the endpoint's defaults, with their names. */
@@ -33,9 +42,6 @@ export type CallsOptions = {
 
 /** Answers a call. Errors: ApiError and PassedOn, in OpenAI's form. */
 export type Calls = (rollout: OpenRollout, api: Api, body: Buffer, response: ServerResponse) => Promise<void>
-
-/** Longest answer of a model. With log-probs a token takes some 150 bytes. */
-const MOST_ANSWER_BYTES = 64_000_000
 
 /** Fields that the gateway adds to the agent's call. Token ids and log-probs make a trajectory trainable. */
 const WANTED = {
@@ -64,7 +70,17 @@ function asksFor(value: unknown): boolean {
 }
 
 export function agentCalls(options: CallsOptions): Calls {
-  const { upstream, targetOf, clean, permit, onFault, onUntold, onUntrainable } = options
+  const {
+    upstream,
+    targetOf,
+    clean,
+    permit,
+    takesAnswers = false,
+    isLocal = false,
+    onFault,
+    onUntold,
+    onUntrainable,
+  } = options
   /** Fields that an endpoint refused, by endpoint and kind of call. A server may report ids in whole answers and not in streams. */
   const refusals = new Map<string, Set<string>>()
 
@@ -75,9 +91,9 @@ export function agentCalls(options: CallsOptions): Calls {
     return known
   }
 
-  function encode(asked: Asked, model: string, refused: ReadonlySet<string>): Buffer {
+  function encode(asked: Asked, { model, system = '' }: Target, refused: ReadonlySet<string>): Buffer {
     const { body, path } = asked
-    const sent: Record<string, unknown> = { ...body, model }
+    const sent: Record<string, unknown> = { ...withText(body, system), model }
     if (refused.has(LENGTH) && namesLength(asked)) {
       sent[NEWER_LENGTH] = sent[LENGTH]
       delete sent[LENGTH]
@@ -117,7 +133,7 @@ export function agentCalls(options: CallsOptions): Calls {
     const refused = new Set(known)
     for (;;) {
       await permit?.().catch(refuse)
-      const sent = encode(asked, target.model, refused)
+      const sent = encode(asked, target, refused)
       const answer = await upstream.post(target, asked.path, sent, signal)
       if (!isWorded(answer.statusCode)) {
         // If the agent's own fields are wrong, the call is also refused without ours. Then nothing is learned about our fields.
@@ -141,6 +157,11 @@ export function agentCalls(options: CallsOptions): Calls {
     const asked = askedIn(raw, api)
     const { model, messages, tools, wording } = asked
     const streamed = asked.stream && wording === null
+    if (!takesAnswers && asksFor(asked.body.given_answer))
+      throw apiError(400, "'given_answer' is not passed on by the gateway: the policy answers", {
+        param: 'given_answer',
+        code: 'unsupported_parameter',
+      })
     const { recorder, assignment, inFlight } = rollout
     const { maxSteps, policyVersion } = assignment.request
     if (recorder.steps() + inFlight.size >= maxSteps)
@@ -161,8 +182,10 @@ export function agentCalls(options: CallsOptions): Calls {
           code: 'model_not_found',
         },
       )
+    const { body } = asked
+    const seed = isLocal && !asksFor(body.seed) && !asksFor(body.seed_words) ? seedOfCall(rollout) : null
     const untold = SAMPLING.filter((name) => asked.body[name] === undefined || asked.body[name] === null)
-    if (untold.length > 0) onUntold(untold)
+    if (untold.length > 0 && !isLocal) onUntold(untold)
     const abort = new AbortController()
     const gone = () => abort.abort()
     inFlight.add(abort)
@@ -174,7 +197,8 @@ export function agentCalls(options: CallsOptions): Calls {
       recorder.add({ messages, tools, model: target.model, answer })
     }
     try {
-      const answer = await ask(asked, target, streamed, abort.signal)
+      const seeded = seed === null ? asked : { ...asked, body: { ...body, seed_words: seed } }
+      const answer = await ask(seeded, target, streamed, abort.signal)
       if (!isAnswer(answer)) throw passedOn(answer, await readAll(answer, 1_000_000, tooLong))
       const pass: Passing = { answer, response, keep, model: target.model, refused: refusedWithin }
       if (streamed) await passStream(pass)
@@ -190,6 +214,19 @@ export function agentCalls(options: CallsOptions): Calls {
       response.removeListener('close', gone)
     }
   }
+}
+
+/** Returns the seed of the next call. The same call of the same rollout is drawn alike, before a training and after. */
+function seedOfCall({ recorder, inFlight, assignment }: OpenRollout): Seed {
+  return seedOf(assignment.request.seed, 'call', recorder.steps() + inFlight.size)
+}
+
+/** Puts a text before a chat or a prompt. A prompt of token ids stays as it is. */
+function withText(body: Asked['body'], text: string): Asked['body'] {
+  if (text === '') return body
+  const { messages, prompt } = body
+  if (Array.isArray(messages)) return { ...body, messages: withSystemText(messages, text) }
+  return typeof prompt === 'string' ? { ...body, prompt: `${text}\n\n${prompt}` } : body
 }
 
 /** Undoes JSON escapes that are not needed. One text has many spellings in JSON. */
@@ -227,161 +264,6 @@ function askedIn(raw: Buffer, api: Api): Asked {
 
 /** A number holds all shorter integers exactly. */
 const LONG_NUMBER = /\d{16}/
-
-/** An answer on its way to the agent. */
-type Passing = {
-  readonly answer: IncomingMessage
-  readonly response: ServerResponse
-  readonly keep: (answer: Answer) => void
-  /** Name by which the endpoint was asked. */
-  readonly model: string
-  /** Returns a refusal inside the answer in the form for the agent. */
-  readonly refused: (refusal: RefusalWithin) => PassedOn
-}
-
-/** Sends the bytes unchanged. They are read first, so a broken answer is a fault and no step. */
-async function passWhole({ answer, response, keep, model }: Passing): Promise<void> {
-  const bytes = await readAll(answer, MOST_ANSWER_BYTES, tooLong)
-  keep(readBody(utf8Of(bytes), model))
-  if (response.destroyed) return
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.byteLength })
-  response.end(bytes)
-}
-
-/** Sends the answer in the agent's own API. It is read and kept first, so a broken answer is a fault and no step. */
-async function passWorded(
-  { answer, response, keep, model }: Passing,
-  wordedAs: (answer: Answer) => { readonly type: string; readonly text: string },
-): Promise<void> {
-  const bytes = await readAll(answer, MOST_ANSWER_BYTES, tooLong)
-  const read = readBody(utf8Of(bytes), model)
-  keep(read)
-  if (response.destroyed) return
-  const { type, text } = wordedAs(read)
-  response.writeHead(200, { 'content-type': type, 'cache-control': 'no-cache' }).end(text)
-}
-
-function worded({ whole, events }: Wording, { stream }: Asked, answer: Answer, model: string) {
-  if (!stream) return { type: 'application/json', text: JSON.stringify(whole(answer, model)) }
-  const text = events(answer, model).map(
-    ({ event, data }) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
-  )
-  return { type: 'text/event-stream; charset=utf-8', text: text.join('') }
-}
-
-/**
- * Passes events on as they come, beginning with the first readable one. So an answer that is no stream is refused with
- * a status. If the stream breaks, so does the agent's, and nothing is kept. An agent may hang up at the last event. So
- * the answer is kept before the agent sees that event.
- */
-async function passStream({ answer, response, keep, model, refused }: Passing): Promise<void> {
-  const stream = answerStream(model)
-  const body = readable(answer)
-  const held: Buffer[] = []
-  let kept = false
-  let bytes = 0
-  function pass(): boolean {
-    if (!response.headersSent)
-      response.writeHead(200, {
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-cache',
-      })
-    return response.write(Buffer.concat(held.splice(0)))
-  }
-  try {
-    for await (const part of parts(answer, body)) {
-      bytes += part.byteLength
-      if (bytes > MOST_ANSWER_BYTES) throw tooLong()
-      if (!kept) stream.push(part)
-      if (!kept && stream.over()) {
-        keep(stream.end())
-        kept = true
-      }
-      held.push(part)
-      if (stream.begun() && !pass()) await drained(response, answer)
-    }
-    if (!kept) keep(stream.end())
-    if (held.length > 0) pass()
-    response.end()
-  } catch (error) {
-    if (kept) return void response.end()
-    if (response.headersSent) await tornOff(response, isRefusalWithin(error) ? refused(error).body : null)
-    throw error
-  }
-}
-
-/** Yields the body of an answer. Throws an ApiError if it breaks off. */
-async function* parts(answer: IncomingMessage, body: Readable): AsyncGenerator<Buffer> {
-  try {
-    for await (const part of body) yield part as Buffer
-  } catch (error) {
-    throw whyBroken(answer, error as Error)
-  }
-  if (!answer.complete) throw whyBroken(answer, null)
-}
-
-/** A stream that has begun can send no status. So the endpoint's words are its last event, and it has no end. */
-async function tornOff(response: ServerResponse, refusal: Buffer | null): Promise<void> {
-  if (refusal && !response.destroyed)
-    await new Promise<void>((resolve) => {
-      response.once('close', resolve)
-      response.write(`data: ${refusal}\n\n`, () => resolve())
-    })
-  response.destroy()
-}
-
-/** Resolves when the agent reads on, or when the agent or the answer is gone. The answer ends at the call's limit and with the rollout. */
-function drained(response: ServerResponse, answer: IncomingMessage): Promise<void> {
-  return new Promise((resolve) => {
-    const go = () => {
-      response.removeListener('drain', go)
-      response.removeListener('close', go)
-      answer.removeListener('close', go)
-      resolve()
-    }
-    if (answer.destroyed) return resolve()
-    response.on('drain', go)
-    response.on('close', go)
-    answer.on('close', go)
-  })
-}
-
-/** A refusal of the endpoint. Its status, words and Retry-After are passed on to the agent. */
-export class PassedOn extends Error {
-  override readonly name = 'PassedOn'
-  readonly status: number
-  readonly body: Buffer
-  readonly retryAfter: string | undefined
-
-  constructor(status: number, body: Buffer, retryAfter: string | undefined) {
-    super(`the endpoint answered ${status}`)
-    this.status = status
-    this.body = body
-    this.retryAfter = retryAfter
-  }
-
-  /** Returns the endpoint's words. */
-  said(): string {
-    const text = this.body.toString('utf8')
-    return wordsIn(jsonOrNull(text))?.message ?? (text.slice(0, 500) || this.message)
-  }
-}
-
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-function isRefusalWithin(error: unknown): error is RefusalWithin {
-  return error instanceof OpenAI.APIError
-}
-
-function tooLong(): ApiError {
-  return apiError(502, 'the answer of the model is too long', { code: 'bad_answer' })
-}
 
 /** Returns a kind of src/models/openai/faults.ts, or null if the agent caused the error. */
 function faultKind(error: unknown): string | null {

@@ -20,7 +20,7 @@ export function imageKeeper(): ImageKeeper {
   function withoutImage(field: string, value: unknown): unknown {
     if (typeof value !== 'string' || !IMAGE_FIELDS.has(field)) return value
     const [, mediaType, data] = DATA_URL.exec(value) ?? []
-    if (data === undefined) return value
+    if (mediaType === undefined || data === undefined) return value
     const bytes = Buffer.from(data, 'base64')
     const sha256 = sha256Of(bytes)
     files.set(sha256, bytes)

@@ -2,9 +2,11 @@
 import { z } from 'zod'
 import { apiError } from '../openai-api/errors.ts'
 import { safeParse } from '../safe-parse.ts'
-import type { Ending } from './rollouts.ts'
+import type { Ending, Note } from './open-rollout.ts'
 
 const observation = z.string().max(100_000).optional()
+/** Words of the grade. */
+const reason = z.string().max(4_000).optional()
 const schema = z.union([
   z.strictObject({
     /** In [0, 1]. If it is left out, it is 1 for success and 0 for failure. */
@@ -12,12 +14,15 @@ const schema = z.union([
     success: z.boolean(),
     ended: z.enum(['goal', 'step-limit', 'gave-up', 'context']).optional(),
     observation,
+    reason,
   }),
   z.strictObject({
     score: z.number().min(0).max(1),
     ended: z.enum(['goal', 'step-limit', 'gave-up', 'context']).optional(),
     observation,
+    reason,
   }),
+  z.strictObject({ pending: z.literal(true) }),
   z.strictObject({ abstained: z.string().max(2000), observation }),
   z.strictObject({
     failed: z.enum(['infra', 'env', 'agent', 'budget']),
@@ -25,18 +30,36 @@ const schema = z.union([
   }),
 ])
 
+const noteSchema = z
+  .strictObject({
+    score: z.number().min(-1).max(1).optional(),
+    text: z.string().min(1).max(4_000).optional(),
+  })
+  .refine(({ score, text }) => score !== undefined || text !== undefined)
+
+/** Reads what somebody says of one call. Errors: ApiError 400. */
+export function readNote(json: unknown): Note {
+  const parsed = safeParse(noteSchema, json)
+  if (!parsed.success)
+    throw apiError(400, 'a note is {"score"?: -1..1, "text"?: "..."}, with one of them at least', {
+      code: 'invalid_value',
+    })
+  return { score: parsed.data.score ?? null, text: parsed.data.text ?? null }
+}
+
 /** @throws ApiError 400 */
 export function readOutcome(json: unknown): Ending {
   const parsed = safeParse(schema, json)
   if (!parsed.success)
     throw apiError(
       400,
-      'an outcome is {"success": bool, "score"?: 0..1}, {"score": 0..1}, {"abstained": "why"} or {"failed": "infra"|"env"|"agent"|"budget", "error": "why"}',
+      'an outcome is {"success": bool, "score"?: 0..1}, {"score": 0..1}, {"abstained": "why"}, {"pending": true} or {"failed": "infra"|"env"|"agent"|"budget", "error": "why"}',
       { code: 'invalid_value' },
     )
   const said = parsed.data
   if ('failed' in said)
     return { kind: 'failed', cause: said.failed, error: said.error || `the agent says: ${said.failed}` }
+  if ('pending' in said) return { kind: 'pending' }
   if ('abstained' in said)
     return {
       kind: 'outcome',
@@ -51,7 +74,7 @@ export function readOutcome(json: unknown): Ending {
   return {
     kind: 'outcome',
     outcome: {
-      outcome: { kind: 'scored', value, success },
+      outcome: { kind: 'scored', value, success, ...(said.reason ? { reason: said.reason } : {}) },
       ended: said.ended ?? (success ? 'goal' : 'gave-up'),
       observation: said.observation ?? '',
     },

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { Target } from '../actors/learner/targets.ts'
 import { parseBody } from '../openai-api/bodies.ts'
 import {
-  type ApiError,
+  ApiError,
   apiError,
   bodyTooLarge,
   retryHeader,
@@ -15,15 +15,17 @@ import {
   unauthorised,
 } from '../openai-api/errors.ts'
 import { type HttpEnv, listen, WRITTEN } from '../platform/listen.ts'
-import { safeParse } from '../safe-parse.ts'
+import { firstIssue, safeParse } from '../safe-parse.ts'
 import { bearerOf } from '../secrets.ts'
 import type { Api } from './apis/api.ts'
 import { chatCompletions, completions } from './apis/completions.ts'
 import { messages } from './apis/messages.ts'
 import { responses } from './apis/responses.ts'
-import { type Calls, PassedOn } from './calls.ts'
-import { readOutcome } from './outcome.ts'
-import type { OpenRollout, Rollouts } from './rollouts.ts'
+import type { Calls } from './calls.ts'
+import type { OpenRollout } from './open-rollout.ts'
+import { readNote, readOutcome } from './outcome.ts'
+import { PassedOn } from './passed-on.ts'
+import { idOfKey, type Rollouts } from './rollouts.ts'
 import type { RolloutSource } from './source.ts'
 import { readAll } from './upstream.ts'
 
@@ -57,6 +59,8 @@ const takeSchema = z.strictObject({
   agent: z.string().min(1).max(256).default('agent'),
   /** Seconds to wait if there is no rollout. */
   wait: z.number().min(0).max(LONGEST_WAIT_SECONDS).default(0),
+  /** Whoever takes the rollout grades it: the outcome has a key of its own, which the agent never sees. */
+  graded: z.boolean().default(false),
   task: z
     .union([
       z.string().min(1).max(256),
@@ -83,12 +87,13 @@ export async function startGatewayServer({
   maxCalls = 8192,
 }: GatewayServerOptions): Promise<GatewayServer> {
   const isAllowed = bearerOf(token)
+  const bodyOf = (request: IncomingMessage) => readBody(request, maxBodyBytes)
   let inHand = 0
   let closing = false
   let idle: () => void = () => {}
   const closed = new AbortController()
   const app = new Hono<HttpEnv>({
-    getPath: (request, options) => (options?.env?.incoming.url ?? request.url).split('?')[0],
+    getPath: (request, options) => (options?.env?.incoming.url ?? request.url).replace(/\?.*$/s, ''),
   })
 
   app.onError((error, { env: { outgoing } }) => {
@@ -97,6 +102,7 @@ export async function startGatewayServer({
     return WRITTEN
   })
   app.notFound((c) => {
+    if (authorizationOf(c) !== undefined) rollouts.refuse(ownIdOf(c), 'another path')
     throw noRoute(c)
   })
   app.all('/health', () => answer(200, { status: 'ok', open: rollouts.size() }))
@@ -109,27 +115,31 @@ export async function startGatewayServer({
     if (!/^\/rollouts\/[\w-]{1,64}(\/|$)/.test(c.req.path)) throw noRoute(c)
     return next()
   })
-  for (const [path, api] of Object.entries(APIS))
-    app.all(`/rollouts/:id${path}`, async (c) => {
-      try {
-        assertPost(c)
-        await callOf(rollouts.find(c.req.param('id'), authorizationOf(c)), api, c.env)
-        return WRITTEN
-      } catch (error) {
-        throw worded(error, api)
-      }
+  // A rollout has an address of its own. The key alone names it too, for clients that keep one base URL.
+  for (const place of ['/rollouts/:id', '']) {
+    for (const [path, api] of Object.entries(APIS))
+      app.all(`${place}${path}`, async (c) => {
+        try {
+          assertPost(c)
+          await callOf(rollouts.findForCall(idOf(c), authorizationOf(c)), api, c.env)
+          return WRITTEN
+        } catch (error) {
+          count(c, error)
+          throw worded(error, api)
+        }
+      })
+    app.all(`${place}/v1/models`, (c) => answer(200, { object: 'list', data: [cardOf(c)] }))
+    app.all(`${place}/v1/models/*`, (c) => {
+      const card = cardOf(c)
+      const asked = decoded(c.req.path.replace(/^.*?\/v1\/models\//, ''))
+      if (asked === card.id) return answer(200, card)
+      throw apiError(
+        404,
+        `the model '${asked.slice(0, 200)}' does not exist; this rollout is played by '${card.id}'`,
+        { param: 'model', code: 'model_not_found' },
+      )
     })
-  app.all('/rollouts/:id/v1/models', (c) => answer(200, { object: 'list', data: [cardOf(c)] }))
-  app.all('/rollouts/:id/v1/models/*', (c) => {
-    const card = cardOf(c)
-    const asked = decoded(c.req.path.slice(`/rollouts/${c.req.param('id')}/v1/models/`.length))
-    if (asked === card.id) return answer(200, card)
-    throw apiError(
-      404,
-      `the model '${asked.slice(0, 200)}' does not exist; this rollout is played by '${card.id}'`,
-      { param: 'model', code: 'model_not_found' },
-    )
-  })
+  }
   app.all('/rollouts/:id/outcome', async (c) => {
     assertPost(c)
     const [id, authorization] = [c.req.param('id'), authorizationOf(c)]
@@ -138,9 +148,29 @@ export async function startGatewayServer({
     const ending = readOutcome(parseBody((await bodyOf(c.env.incoming)).toString('utf8')))
     return answer(200, await rollouts.end(id, authorization, ending))
   })
+  app.all('/rollouts/:id/steps/:step', async (c) => {
+    assertPost(c)
+    const [id, step, authorization] = [c.req.param('id'), c.req.param('step'), authorizationOf(c)]
+    if (!/^\d{1,6}$/.test(step)) throw noRoute(c)
+    rollouts.find(id, authorization)
+    const note = readNote(parseBody((await bodyOf(c.env.incoming)).toString('utf8')))
+    await rollouts.note(id, authorization, Number(step), note)
+    return answer(200, { rollout: id, step: Number(step) })
+  })
+  app.get('/rollouts/:id/transcript', (c) => {
+    const { recorder } = rollouts.find(c.req.param('id'), authorizationOf(c))
+    return answer(200, { messages: recorder.transcript() })
+  })
   app.all('/rollouts/*', (c) => {
+    rollouts.refuse(ownIdOf(c), 'another path')
     throw noRoute(c, `: agents call ${Object.keys(APIS).join(', ')}`)
   })
+
+  /** Counts a refusal of ours by its kind. An endpoint's fault is none. */
+  function count(c: Context<HttpEnv>, error: unknown): void {
+    const kind = error instanceof ApiError ? REFUSALS[error.body.error.code ?? ''] : undefined
+    if (kind !== undefined) rollouts.refuse(ownIdOf(c), kind)
+  }
 
   async function callOf(rollout: OpenRollout, api: Api, { incoming, outgoing }: HttpBindings) {
     if (closing) throw apiError(503, 'the gateway is ending', { code: 'closing' })
@@ -155,20 +185,14 @@ export async function startGatewayServer({
   }
 
   /** Returns the model of a rollout, in the API's list format. */
-  function cardOf(c: Context<HttpEnv, '/rollouts/:id/*'>) {
-    const { request } = rollouts.find(c.req.param('id'), authorizationOf(c)).assignment
+  function cardOf(c: Context<HttpEnv>) {
+    const { request } = rollouts.findForCall(idOf(c), authorizationOf(c)).assignment
     return { id: targetOf(request.policyVersion).model, object: 'model', created: 0, owned_by: 'rl' }
   }
 
   async function take({ env: { incoming, outgoing } }: Context<HttpEnv>): Promise<Response> {
     if (closing) throw apiError(503, 'the gateway is ending', { code: 'closing' })
-    const raw = await bodyOf(incoming)
-    const parsed = safeParse(takeSchema, raw.byteLength === 0 ? {} : parseBody(raw.toString('utf8')))
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues
-      throw apiError(400, `${issue.path.join('.') || 'body'}: ${issue.message}`, { code: 'invalid_value' })
-    }
-    const { agent, wait, task } = parsed.data
+    const { agent, wait, graded, task } = takeOf(await bodyOf(incoming))
     const gone = new AbortController()
     outgoing.once('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, closed.signal])
@@ -178,7 +202,7 @@ export async function startGatewayServer({
       source.giveBack(assignment)
       return WRITTEN
     }
-    const { rollout, key } = rollouts.open(assignment, agent)
+    const { rollout, key, outcomeKey } = rollouts.open(assignment, agent, graded)
     const { request: asked, task: found, deadlineMs } = assignment
     return answer(201, {
       id: rollout.id,
@@ -186,18 +210,13 @@ export async function startGatewayServer({
       url: `${url}/rollouts/${rollout.id}/v1`,
       outcome_url: `${url}/rollouts/${rollout.id}/outcome`,
       key,
+      ...(graded ? { outcome_key: outcomeKey } : {}),
       model: targetOf(asked.policyVersion).model,
       task: found,
       max_calls: asked.maxSteps,
       seed: asked.seed,
       deadline_seconds: deadlineMs / 1000,
     })
-  }
-
-  function bodyOf(request: IncomingMessage): Promise<Buffer> {
-    const tooLong = () => bodyTooLarge(maxBodyBytes)
-    if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLong()
-    return readAll(request, maxBodyBytes, tooLong)
   }
 
   const { url, close } = await listen(app, {
@@ -228,6 +247,29 @@ export async function startGatewayServer({
   }
 }
 
+/** Kinds of refused calls, by the error's code. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  model_not_found: 'another model',
+  step_limit: 'too many calls',
+  rollout_over: 'ended rollout',
+  invalid_api_key: 'wrong key',
+  body_too_large: 'too large',
+}
+
+/** Reads what an agent asks for. An empty body asks for any rollout. */
+function takeOf(raw: Buffer): z.infer<typeof takeSchema> {
+  const parsed = safeParse(takeSchema, raw.byteLength === 0 ? {} : parseBody(raw.toString('utf8')))
+  if (parsed.success) return parsed.data
+  const issue = firstIssue(parsed.error)
+  throw apiError(400, `${issue.path.join('.') || 'body'}: ${issue.message}`, { code: 'invalid_value' })
+}
+
+function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const tooLong = () => bodyTooLarge(maxBytes)
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLong()
+  return readAll(request, maxBytes, tooLong)
+}
+
 /** APIs of agents, by path. */
 const APIS: Readonly<Record<string, Api>> = {
   '/v1/chat/completions': chatCompletions,
@@ -250,6 +292,17 @@ function worded(error: unknown, { refusal }: Api): unknown {
 function authorizationOf({ env }: Context<HttpEnv>): string | undefined {
   const { 'x-api-key': key, authorization } = env.incoming.headers
   return authorization ?? (typeof key === 'string' ? `Bearer ${key}` : undefined)
+}
+
+/** Returns the id that a path or a key names, or an empty text. */
+function ownIdOf(c: Context<HttpEnv>): string {
+  return c.req.param('id') ?? idOfKey(authorizationOf(c))
+}
+
+function idOf(c: Context<HttpEnv>): string {
+  const id = c.req.param('id') ?? idOfKey(authorizationOf(c))
+  if (id === '') throw apiError(401, 'the key is missing or names no rollout', { code: 'invalid_api_key' })
+  return id
 }
 
 /** Decodes a part of a path. Returns it unchanged if its encoding is wrong. */

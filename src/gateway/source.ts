@@ -8,7 +8,7 @@ import type { LogClient } from '../events/log-client.ts'
 import { apiError } from '../openai-api/errors.ts'
 import { seedOf } from '../random.ts'
 import { keepImages } from './images.ts'
-import type { Assignment } from './rollouts.ts'
+import type { Assignment } from './open-rollout.ts'
 
 type Wish = {
   /** Id of a task, or a task of the agent's own. Any task will do if it is absent. */
@@ -30,6 +30,9 @@ export type Offers = RolloutSource & {
   /** Offers a rollout to agents. Returns a function that withdraws it. */
   readonly offer: (assignment: Assignment) => () => void
 }
+
+/** Agents of production tell their outcome when it is known. */
+const OWN_OUTCOME_MS = 86_000_000
 
 type Waiting = { readonly wish: Wish; readonly give: (assignment: Assignment) => void }
 
@@ -160,6 +163,14 @@ export function agentsOwn({
               { type: 'RolloutClaimed', data: claim },
             ])
             .catch(() => {})
+        },
+        outcomeMs: OWN_OUTCOME_MS,
+        async held(events, images) {
+          await keepImages(log, images)
+          await log.append(events)
+        },
+        async note(event) {
+          await log.append([event])
         },
         async finish(events, images) {
           await keepImages(log, images)

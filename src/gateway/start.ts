@@ -20,11 +20,12 @@ import { weightRoutes } from '../models/openai/adapters.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'
 import { keyIn } from '../openai-api/key.ts'
 import { agentCalls } from './calls.ts'
+import { localTargets } from './local-targets.ts'
 import { openRollouts } from './rollouts.ts'
 import { type GatewayServer, startGatewayServer } from './server.ts'
 import { agentsOwn, openOffers, type RolloutSource } from './source.ts'
 import type { RecordedTraining } from './trajectory.ts'
-import { openUpstream, type UpstreamOptions } from './upstream.ts'
+import { keyOf, openUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
 import { gatewayWorker } from './worker.ts'
 
 export type GatewayOptions = {
@@ -38,6 +39,8 @@ export type GatewayOptions = {
   /** Environment variable with the key of the model's endpoint. It is the policy's variable if absent. */
   readonly keyEnv?: string
   readonly maxCalls?: number
+  /** Whether calls may bring the answer themselves, as a recording does. */
+  readonly takesAnswers?: boolean
   /** Tells a person each notice once. */
   readonly say?: (line: string) => void
 }
@@ -45,6 +48,8 @@ export type GatewayOptions = {
 export type Gateway = {
   readonly server: GatewayServer
   readonly counters: () => Readonly<Record<string, number>>
+  /** Returns the address and the key at which a version of the model is called. */
+  readonly modelOf: (policyVersion: number) => Target & { readonly key: string | null }
   /** Rejects if the run cannot be served any longer. */
   readonly done: Promise<void>
   readonly close: () => Promise<void>
@@ -73,25 +78,33 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
       })
     const { model, baseUrl, publish, expert } = config.policy
     const { openAi } = MODEL_PROVIDERS.find(config.policy.provider, config.models.module) ?? {}
+    const isLocal = options.target === undefined && config.policy.provider === 'local'
     const target = options.target ?? (openAi && baseUrl ? { baseUrl, model } : undefined)
-    if (target === undefined)
+    if (target === undefined && !isLocal)
       throw new RlError(`the policy of run '${run}' is behind no endpoint`, {
         code: 'cli.usage',
         hint: 'give --upstream and --model',
       })
-    const targets = openTargets({
-      role: 'policy',
-      first: target,
-      publishing: publish.as !== 'none',
-      modelOf: weightRoutes(publish).calledBy(model),
-    })
-    const view = await subscribe({ bus, run, types: targetEvents('policy') }, targets.see)
+    const local = target === undefined ? await localTargets(log) : null
+    const targets =
+      local ??
+      openTargets({
+        role: 'policy',
+        first: target!,
+        publishing: publish.as !== 'none',
+        modelOf: weightRoutes(publish).calledBy(model),
+      })
+    const types = [...targetEvents('policy'), 'InstructionsChosen', 'ActorStarted'] as const
+    const view = await subscribe({ bus, run, types }, targets.see)
     undo.push(view.stop)
+    const key = keyIn(options.keyEnv ?? expert.apiKeyEnv)
     const offers = openOffers()
     const inner = await serve(options, targets, offers, {
-      key: keyIn(options.keyEnv ?? expert.apiKeyEnv),
+      key: local?.key ?? key,
+      patient: local?.patient,
+      isLocal,
       callMs: config.run.deadlines.llmCallSeconds * 1000,
-      permit: callBudgetOf(log, 'environment', config)?.spend,
+      permit: callBudgetOf(log, 'environment', config.policy.expert.maxCalls)?.spend,
       training: expert,
     })
     undo.push(() => inner.close(false))
@@ -99,7 +112,7 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
       role: 'environment',
       run,
       address,
-      worker: gatewayWorker(config, log, { offers, targets, counters: inner.counters }),
+      worker: gatewayWorker(config.run, config.policy, log, { offers, targets, counters: inner.counters }),
       note: `gateway for agents on ${inner.server.url}`,
       heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
       attempts: config.run.expert.attempts,
@@ -108,6 +121,7 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
     return {
       server: inner.server,
       counters: inner.counters,
+      modelOf: (version) => ({ ...targets.targetOf(version), key: local ? local.key() : key }),
       done: Promise.race([actor.done, view.done]),
       close: () => unwind(undo),
     }
@@ -166,7 +180,13 @@ export async function recordRun(options: RecordOptions): Promise<Gateway> {
     )
     undo.push(() => inner.close(true))
     const forever = new Promise<void>(() => {})
-    return { server: inner.server, counters: inner.counters, done: forever, close: () => unwind(undo) }
+    return {
+      server: inner.server,
+      counters: inner.counters,
+      modelOf: () => ({ ...target, key }),
+      done: forever,
+      close: () => unwind(undo),
+    }
   } catch (error) {
     await unwind(undo)
     throw error
@@ -215,17 +235,34 @@ function recordedConfig({ target, deadlineSeconds, callSeconds, maxRolloutCalls 
   })
 }
 
-type Serving = { readonly permit?: () => Promise<void>; readonly training?: RecordedTraining }
+type Serving = {
+  readonly permit?: () => Promise<void>
+  readonly training?: RecordedTraining
+  /** Whether the run's own policy answers. Its defaults of sampling are neutral, and it takes seeds of 64 bits. */
+  readonly isLocal?: boolean
+  /** Changes how the model is called. */
+  readonly patient?: (upstream: Upstream) => Upstream
+}
 
 /** Starts rollouts, calls and the server. */
 async function serve(
-  { host, port, token, maxCalls, say }: GatewayOptions,
+  { host, port, token, maxCalls, takesAnswers, say }: GatewayOptions,
   { targetOf }: Targets,
   source: RolloutSource,
-  { key, callMs, permit, training }: UpstreamOptions & Serving,
+  {
+    key,
+    callMs,
+    permit,
+    training,
+    isLocal = false,
+    patient = (upstream) => upstream,
+  }: UpstreamOptions & Serving,
 ) {
-  const upstream = openUpstream({ key, callMs })
-  const secrets = key === null ? [] : [key, JSON.stringify(key).slice(1, -1)]
+  const upstream = patient(openUpstream({ key, callMs }))
+  function secrets(): readonly string[] {
+    const own = keyOf(key)
+    return own === null ? [] : [own, JSON.stringify(own).slice(1, -1)]
+  }
   const rollouts = openRollouts(training)
   const faults: Record<string, number> = {}
   const untrainable = new Map<string, number>()
@@ -234,7 +271,9 @@ async function serve(
     upstream,
     targetOf,
     permit,
-    clean: (text) => redact(text, secrets),
+    takesAnswers,
+    isLocal,
+    clean: (text) => redact(text, secrets()),
     onFault(kind) {
       faults[`fault ${kind}`] = (faults[`fault ${kind}`] ?? 0) + 1
     },

@@ -2,6 +2,7 @@
 import type { Prompting } from '../actors/policy/acting.ts'
 import { packAnswer } from '../actors/policy/prompted-acting.ts'
 import { type SegmentBuilder, segmentBuilder } from '../actors/rollout/segments.ts'
+import { addUsage, placeOf } from '../actors/rollout/trajectory-parts.ts'
 import { writeCall } from '../environments/tool-calls.ts'
 import type { EventData } from '../events/catalogue.ts'
 import type { Generation } from '../models/port.ts'
@@ -34,6 +35,11 @@ export type CallRecorder = {
   readonly steps: () => number
   readonly trajectory: (request: Request, outcome: Outcome, durationMs: number) => Trajectory
   readonly calls: (request: Request) => EventData<'CallsRecorded'>
+  /**
+   * Returns the conversation in the form of chat completions: what the agent said, with each answer in its place. A
+   * conversation that begins anew follows the one before.
+   */
+  readonly transcript: () => readonly unknown[]
   /** Returns the files that the messages of the calls name. */
   readonly images: () => readonly Uint8Array[]
 }
@@ -78,28 +84,18 @@ export function callRecorder(training: RecordedTraining = { trainReasoning: fals
       calls.push({
         kept,
         messages: `[${texts.slice(kept).join(',')}]`,
-        tools: offer === offered ? null : offer,
+        tools: offer === offered ? null : (offer ?? NO_TOOLS),
         answer: JSON.stringify(answer.message),
         model: model.slice(0, 256),
         finish: answer.finish,
       })
-      usage.promptTokens += answer.generation.usage.promptTokens
-      usage.cachedTokens += answer.generation.usage.cachedTokens
-      usage.completionTokens += answer.generation.usage.completionTokens
+      addUsage(usage, answer.generation.usage)
       shown = texts
       offered = offer
     },
     steps: () => actions.length,
     trajectory: (request, { outcome, ended, observation }, durationMs) => ({
-      rollout: request.rollout,
-      iteration: request.iteration,
-      purpose: request.purpose,
-      split: request.split,
-      slot: request.slot,
-      task: request.task,
-      index: request.index,
-      policyVersion: request.policyVersion,
-      seed: request.seed,
+      ...placeOf(request),
       outcome,
       ended,
       steps: actions.length,
@@ -112,9 +108,17 @@ export function callRecorder(training: RecordedTraining = { trainReasoning: fals
       timing: { durationMs: Math.round(durationMs) },
     }),
     calls: ({ rollout }) => ({ rollout, calls: [...calls] }),
+    transcript: () =>
+      calls.flatMap(({ kept, messages, answer }) => [
+        ...newsOf(JSON.parse(messages) as unknown[], kept > 0),
+        JSON.parse(answer) as unknown,
+      ]),
     images: images.files,
   }
 }
+
+/** Tells that no tools are offered any more. */
+const NO_TOOLS = '[]'
 
 function startsWith(tokens: Int32Array, prefix: readonly number[]): boolean {
   return tokens.length >= prefix.length && prefix.every((token, i) => token === tokens[i])
@@ -126,14 +130,17 @@ function commonPrefix(a: readonly string[], b: readonly string[]): number {
   return length
 }
 
-/**
- * Returns what the agent showed the model since its last call. The agent repeats the answer of that call, which is no
- * news.
- */
+type Message = { readonly role?: unknown; readonly content?: unknown }
+
+/** Returns what is new in messages since the last call. The agent repeats the answer of that call, which is no news. */
+function newsOf(messages: readonly unknown[], goesOn: boolean): readonly Message[] {
+  const told = messages as readonly Message[]
+  return goesOn && told[0]?.role === 'assistant' ? told.slice(1) : told
+}
+
+/** Returns what the agent showed the model since its last call. */
 function observationText(messages: readonly unknown[], goesOn: boolean): string {
-  const news = messages
-    .map((message) => message as { role?: unknown; content?: unknown })
-    .filter(({ role }, index) => !(goesOn && index === 0 && role === 'assistant'))
+  const news = newsOf(messages, goesOn)
   const parts = news.map(({ role, content }) =>
     news.length === 1 ? contentText(content) : `${String(role)}: ${contentText(content)}`,
   )
@@ -143,8 +150,9 @@ function observationText(messages: readonly unknown[], goesOn: boolean): string 
 /** Kinds of parts that are words. All other kinds, known or not, are none. */
 const WORDS: ReadonlySet<unknown> = new Set(['text', 'refusal'])
 
-function isText(message: unknown): boolean {
-  const { content } = message as { content?: unknown }
+/** Returns whether a message is words alone. Token columns hold neither images nor sounds. */
+export function isText(message: unknown): boolean {
+  const content = (message as { content?: unknown } | null)?.content
   return !Array.isArray(content) || content.every((part: { type?: unknown } | null) => WORDS.has(part?.type))
 }
 

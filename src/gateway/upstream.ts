@@ -15,18 +15,28 @@ export type Upstream = {
   readonly close: () => void
 }
 
+export type Key = string | null | (() => string | null)
+
 export type UpstreamOptions = {
-  /** API key of the endpoint. Null for none. */
-  readonly key: string | null
+  /** API key of the endpoint, or a function if it may change. Null for none. */
+  readonly key: Key
   /** Limit of one call in ms, to its last byte. */
   readonly callMs: number
 }
 
+/** Returns the key that holds now. */
+export function keyOf(key: Key): string | null {
+  return typeof key === 'function' ? key() : key
+}
+
 export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
   const http = openHttp()
-  const headers = {
-    'content-type': 'application/json',
-    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+  function headers() {
+    const own = keyOf(key)
+    return {
+      'content-type': 'application/json',
+      ...(own === null ? {} : { authorization: `Bearer ${own}` }),
+    }
   }
   const urls = new Map<string, URL>()
 
@@ -45,7 +55,7 @@ export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
     for (let redirects = 0; ; redirects++) {
       const call = {
         method: 'POST',
-        headers: { ...headers, 'content-length': body.byteLength },
+        headers: { ...headers(), 'content-length': body.byteLength },
         body,
         signal,
       }
@@ -123,7 +133,9 @@ export function readAll(message: IncomingMessage, most: number, onTooLong: () =>
       } else parts.push(part)
     })
     body.on('end', () => {
-      if (message.complete) resolve(parts.length === 1 ? parts[0] : Buffer.concat(parts, bytes))
+      // A body of one part is not copied.
+      const [first] = parts
+      if (message.complete) resolve(first?.byteLength === bytes ? first : Buffer.concat(parts, bytes))
     })
     const broken = (cause?: Error | null) => reject(whyBroken(message, cause))
     body.on('error', broken)

@@ -7,6 +7,7 @@
  */
 
 import { RlError } from '../errors.ts'
+import { itemAt } from '../item-at.ts'
 import { type Moments, moments, stableMean, stableSum, ZERO_DEVIATION } from './moments.ts'
 import type { AdvantageRule, GroupOptions } from './rules.ts'
 import type { GroupCounts, RewardedRollout } from './terms.ts'
@@ -58,7 +59,7 @@ export function advantages(
   const tasks = groupByTask(rollouts)
   let flatOutcomeTasks = 0
   for (const group of tasks.values()) {
-    if (group.every(({ outcome }) => outcome === group[0].outcome)) flatOutcomeTasks++
+    if (group.every(({ outcome }) => outcome === group[0]?.outcome)) flatOutcomeTasks++
     const values = rule.advantages(group, options, tally)
     for (const [i, rollout] of group.entries()) byRollout.set(rollout.id, checked(rule, rollout, values[i]))
   }
@@ -156,15 +157,18 @@ function byStepIndex(
   tally: GroupCounts,
 ): Float64Array[] {
   const rewards = rewardsOf(group, options)
-  const values = rewards.map((own) => new Float64Array(own.length))
+  const rows = rewards.map((own) => ({ own, into: new Float64Array(own.length) }))
   const longest = Math.max(0, ...rewards.map((own) => own.length))
   for (let step = 0; step < longest; step++) {
-    const present = rewards.flatMap((own, i) => (step < own.length ? [i] : []))
-    const at = present.map((i) => rewards[i][step])
-    const standard = standardise(at, options, tally)
-    for (const [k, i] of present.entries()) values[i][step] = standard(at[k])
+    const present = rows.filter(({ own }) => step < own.length)
+    const standard = standardise(
+      present.map(({ own }) => itemAt(own, step)),
+      options,
+      tally,
+    )
+    for (const { own, into } of present) into[step] = standard(itemAt(own, step))
   }
-  return values
+  return rows.map(({ into }) => into)
 }
 
 function byTask(
@@ -214,8 +218,8 @@ function separate(
   tally.groups++
   if (group.length === 1) {
     tally.single++
-    const [rewards] = rewardsOf(group, options)
-    return [options.single === 'raw' ? rewards : new Float64Array(rewards.length)]
+    const rewards = rewardsOf(group, options)
+    return rewards.map((own) => (options.single === 'raw' ? own : new Float64Array(own.length)))
   }
   const outcomes = moments(group.map(worthOf), options.deviation)
   const scores = moments(
@@ -244,6 +248,33 @@ function rewardsOf(
 
 function worthOf({ outcome, graded }: RewardedRollout): number {
   return graded ?? outcome
+}
+
+/** Imitates what succeeded: a step of a rollout whose outcome is above the middle weighs 1, any other 0. */
+function filtered(group: readonly RewardedRollout[], _: GroupOptions, tally: GroupCounts): Float64Array[] {
+  tally.groups++
+  return group.map((rollout) => new Float64Array(rollout.scores.length).fill(worthOf(rollout) > 0 ? 1 : 0))
+}
+
+/** Largest weight of a step, as in the paper's code. */
+const MOST_WEIGHT = 20
+
+/** Imitates every step, a better one more: exp(z) with the z-score over the task. A task without variance is filtered. */
+function weighted(
+  group: readonly RewardedRollout[],
+  options: GroupOptions,
+  tally: GroupCounts,
+): Float64Array[] {
+  const rewards = rewardsOf(group, options)
+  const spread = moments(
+    rewards.flatMap((own) => [...own]),
+    options.deviation,
+  )
+  if (isFlat(spread)) return filtered(group, options, tally)
+  tally.groups++
+  return rewards.map((own) =>
+    own.map((reward) => Math.min(MOST_WEIGHT, Math.exp(zScore(reward, spread, options.stdFloor)))),
+  )
 }
 
 /** Returns the function that standardises a member of a group. `rollouts` is the number of rollouts behind the values. */
@@ -280,10 +311,14 @@ function zScore(value: number, spread: Moments, stdFloor: number): number {
  * - `task`: z-score over all steps of all rollouts of the task.
  * - `leave-one-out`: R less the mean of the other rollouts' mean step rewards, not scaled.
  * - `separate`: outcome z-scored over the task's rollouts, score z-scored over all its steps. Both are then weighted and added.
+ * - `filtered`: 1 for each step of a rollout that succeeded, else 0. It is for rollouts that others played.
+ * - `weighted`: min(20, exp(z)) with the z-score of `task`, as in advantage-weighted regression (arXiv 1910.00177).
  */
 export const ADVANTAGES: readonly AdvantageRule[] = [
   { name: 'step-index', version: 1, advantages: byStepIndex },
   { name: 'task', version: 1, advantages: byTask },
   { name: 'leave-one-out', version: 1, advantages: leaveOneOut },
   { name: 'separate', version: 1, advantages: separate },
+  { name: 'filtered', version: 1, advantages: filtered },
+  { name: 'weighted', version: 1, advantages: weighted },
 ]

@@ -9,7 +9,7 @@ const LANCZOS = [
 function logGamma(x: number): number {
   if (x < 0.5) return Math.log(Math.PI / Math.sin(Math.PI * x)) - logGamma(1 - x)
   let sum = 0.99999999999980993
-  for (let i = 0; i < LANCZOS.length; i++) sum += LANCZOS[i] / (x + i)
+  for (const [i, term] of LANCZOS.entries()) sum += term / (x + i)
   const t = x + 6.5
   return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(t) - t + Math.log(sum)
 }

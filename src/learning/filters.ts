@@ -4,18 +4,18 @@ import type { FilterOptions, GroupFilter } from './rules.ts'
 import type { Outcome, Tally } from './terms.ts'
 
 /** Keeps every task in the range. If asked, its outcomes must differ. */
-export const GROUP_FILTERS: readonly GroupFilter[] = [
-  {
-    name: 'accuracy',
-    version: 1,
-    leavesOut(group, { accuracy: range, mixedOutcomes }) {
-      const accuracy = accuracyOf(group)
-      if (range && (accuracy < range[0] || accuracy > range[1])) return 'outOfRange'
-      if (mixedOutcomes === 'graded') return new Set(group.outcomes).size < 2 ? 'flat' : null
-      return mixedOutcomes && (group.successes === 0 || group.successes === group.n) ? 'flat' : null
-    },
+const ACCURACY: GroupFilter = {
+  name: 'accuracy',
+  version: 1,
+  leavesOut(group, { accuracy: range, mixedOutcomes }) {
+    const accuracy = accuracyOf(group)
+    if (range && (accuracy < range[0] || accuracy > range[1])) return 'outOfRange'
+    if (mixedOutcomes === 'graded') return new Set(group.outcomes).size < 2 ? 'flat' : null
+    return mixedOutcomes && (group.successes === 0 || group.successes === group.n) ? 'flat' : null
   },
-]
+}
+
+export const GROUP_FILTERS: readonly GroupFilter[] = [ACCURACY]
 
 export type Filtered<T> = {
   readonly kept: readonly T[]
@@ -47,7 +47,7 @@ export function accuracyOf({ successes, n }: Tally): number {
  */
 export function filterByTask<
   T extends { readonly task: string; readonly outcome: Outcome; readonly graded?: number },
->(rollouts: readonly T[], options: FilterOptions, filter: GroupFilter = GROUP_FILTERS[0]): Filtered<T> {
+>(rollouts: readonly T[], options: FilterOptions, filter: GroupFilter = ACCURACY): Filtered<T> {
   const passing = new Set<string>()
   const leftOut: Record<string, number> = {}
   for (const [task, group] of groupByTask(rollouts)) {

@@ -1,4 +1,5 @@
 /** Estimates with intervals. Every estimate has its n. The caller chooses the unit of n: rollout, task or seed. */
+import { itemAt } from '../item-at.ts'
 import { rng, type Seed } from '../random.ts'
 import { betaCdf } from './beta.ts'
 import { stableMean, stableSum, ZERO_DEVIATION } from './moments.ts'
@@ -79,11 +80,11 @@ export function meanBootstrap(
   const means = new Float64Array(resamples)
   for (let r = 0; r < resamples; r++) {
     let sum = 0
-    for (let i = 0; i < n; i++) sum += sorted[below(n)]
+    for (let i = 0; i < n; i++) sum += itemAt(sorted, below(n))
     means[r] = sum / n
   }
   means.sort()
-  const at = (share: number) => means[Math.min(resamples - 1, Math.floor(share * resamples))]
+  const at = (share: number) => itemAt(means, Math.min(resamples - 1, Math.floor(share * resamples)))
   return { value, low: at((1 - level) / 2), high: at((1 + level) / 2), n }
 }
 

@@ -5,6 +5,7 @@
  * Standardised within a step (as published), the size of R cancels. The sign of R is left: for verdicts that differ it is the
  * outcome. So the judge learns to foretell outcomes. Standardised within the task, the size of R counts.
  */
+import { itemAt } from '../item-at.ts'
 import { moments, stableSum, ZERO_DEVIATION } from './moments.ts'
 import { stepReward } from './reward.ts'
 import type { Outcome, Score } from './terms.ts'
@@ -68,7 +69,7 @@ export function judgeAdvantages(
     const flat = n < 2 || deviation <= ZERO_DEVIATION
     if (flat) flatGroups++
     for (const row of group) {
-      for (let j = 0; j < row.length; j++) row[j] = flat ? 0 : (row[j] - mean) / deviation
+      for (const [j, reward] of row.entries()) row[j] = flat ? 0 : (reward - mean) / deviation
     }
   }
   if (options.balanceVerdicts) balance(rollouts, rewards)
@@ -85,7 +86,7 @@ export function judgeAdvantages(
 
 function judgementRewards(rollout: JudgedRollout, options: JudgeAdvantageOptions): Float64Array[] {
   return rollout.verdicts.map((scores, step) => {
-    const reward = stepReward(rollout.outcome, rollout.scores[step], options.lambda)
+    const reward = stepReward(rollout.outcome, itemAt(rollout.scores, step), options.lambda)
     return Float64Array.from(scores, (score) => judgementReward(reward, score, options.invalidReward))
   })
 }
@@ -113,22 +114,22 @@ function normalisationGroups(
 function balance(rollouts: readonly JudgedRollout[], advantages: ReadonlyMap<string, Float64Array[]>): void {
   const towards = { good: [] as number[], bad: [] as number[] }
   const side = (value: number, score: Score) => (value * score > 0 ? 'good' : 'bad')
-  const each = (visit: (row: Float64Array, j: number, score: Score) => void) => {
+  const each = (visit: (value: number, score: Score, row: Float64Array, j: number) => void) => {
     for (const { id, verdicts } of rollouts) {
       for (const [step, row] of (advantages.get(id) ?? []).entries()) {
-        for (let j = 0; j < row.length; j++) {
-          const score = verdicts[step][j]
-          if (score !== 0 && row[j] !== 0) visit(row, j, score)
+        for (const [j, value] of row.entries()) {
+          const score = itemAt(itemAt(verdicts, step), j)
+          if (score !== 0 && value !== 0) visit(value, score, row, j)
         }
       }
     }
   }
-  each((row, j, score) => towards[side(row[j], score)].push(Math.abs(row[j])))
+  each((value, score) => towards[side(value, score)].push(Math.abs(value)))
   const good = stableSum(towards.good)
   const bad = stableSum(towards.bad)
   if (good === 0 || bad === 0) return
   const scale = { good: (good + bad) / (2 * good), bad: (good + bad) / (2 * bad) }
-  each((row, j, score) => {
-    row[j] *= scale[side(row[j], score)]
+  each((value, score, row, j) => {
+    row[j] = value * scale[side(value, score)]
   })
 }

@@ -55,7 +55,7 @@ const MOST = Number.MAX_VALUE
 const weight = z.number()
 
 /** Schema of what each function of a user's rule returns. The loop compares the result with what it asked for. */
-const RESULTS: Readonly<Record<string, z.ZodType>> = {
+const RESULTS = {
   parts: z.looseObject({ outcome: z.number().min(-1).max(1), steps: numbersIn(-1, 1) }),
   weights: z.looseObject({ outcome: weight, step: weight }),
   advantages: list.superRefine((rows, context) => {
@@ -68,7 +68,10 @@ const RESULTS: Readonly<Record<string, z.ZodType>> = {
   leavesOut: z.string().min(1).nullable(),
   choose: z.array(z.string()),
   decide: z.looseObject({ accepted: z.boolean(), reason: z.string() }),
-}
+} satisfies Readonly<Record<string, z.ZodType>>
+
+/** Name of a function of a rule. */
+type RulePart = keyof typeof RESULTS
 
 const SHELVES: { readonly [K in RuleKind]: Shelf<K> } = {
   stepReward: shelf('stepReward', 'stepRewards', 'parts', 'learning.reward', STEP_REWARDS, ['weights']),
@@ -82,10 +85,10 @@ const RULE_KINDS = Object.keys(SHELVES) as RuleKind[]
 function shelf<K extends RuleKind>(
   kind: K,
   list: string,
-  does: keyof RuleKinds[K] & string,
+  does: keyof RuleKinds[K] & RulePart,
   key: string,
   ours: readonly RuleKinds[K][],
-  also: readonly (keyof RuleKinds[K] & string)[] = [],
+  also: readonly (keyof RuleKinds[K] & RulePart)[] = [],
 ): Shelf<K> {
   const registry = openRegistry<RuleKinds[K]>({
     kind,
@@ -102,7 +105,7 @@ function shelf<K extends RuleKind>(
 }
 
 /** Wraps a user's rule: a failing function is named, and results are checked. Error: `rule.result`, with file and field. */
-function checkedRule<T extends object>(rule: T, parts: readonly string[], file: string, where: string): T {
+function checkedRule<T extends object>(rule: T, parts: readonly RulePart[], file: string, where: string): T {
   const own = flattened(rule) as Record<string, unknown>
   const checked = parts.map((part) => {
     const ask = own[part] as (...given: unknown[]) => unknown

@@ -2,6 +2,7 @@
  * Rewards and metrics of the coding setting. A policy wrote programs, a reward model wrote unit tests, and they were run
  * against one another (paper section 2.3 and appendix A.2). Pure functions over tables of results.
  */
+import { itemAt } from '../item-at.ts'
 import { moments, stableMean, ZERO_DEVIATION } from './moments.ts'
 
 /** Results of one task. */
@@ -21,7 +22,7 @@ export function novelTests({ dataset, generated, valid, novel = [] }: TestedTask
   const kept = valid.flatMap((isValid, test) => (isValid && novel[test] === true ? [test] : []))
   return {
     dataset,
-    generated: generated.map((passes) => kept.map((test) => passes[test])),
+    generated: generated.map((passes) => kept.map((test) => itemAt(passes, test))),
     valid: kept.map(() => true),
     novel: kept.map(() => true),
   }
@@ -61,7 +62,8 @@ export function testRewards(
   return Float64Array.from(valid, (isValid, test) => {
     if (!isValid || (novelOnly && novel[test] === false))
       return invalid === 'reference' ? (wrongCount === 0 ? -1 : 0) : -Math.max(wrongCount, 1)
-    const passes = (isRight: boolean) => right.filter((is, i) => is === isRight && generated[i][test]).length
+    const passes = (isRight: boolean) =>
+      right.filter((is, i) => is === isRight && generated[i]?.[test]).length
     const isTrue = passes(true) === right.length - wrongCount
     if (wrongCount === 0) return isTrue ? 1 : -1
     const wrongThatPass = passes(false)
@@ -132,9 +134,10 @@ export function codingMetrics(tasks: readonly TestedTask[]): CodingMetrics {
 
 /** Returns whether all right programs pass the test. For a perfect test all wrong programs must fail it too. */
 function isGood({ dataset, generated }: TestedTask, test: number, perfect: boolean): boolean {
-  return groundTruth(dataset).every((isRight, i) =>
-    isRight ? generated[i][test] : !perfect || !generated[i][test],
-  )
+  return groundTruth(dataset).every((isRight, i) => {
+    const passes = itemAt(itemAt(generated, i), test)
+    return isRight ? passes : !perfect || !passes
+  })
 }
 
 /** Returns the program that passes most of the valid generated tests, the first of equals. Returns -1 without programs. */
@@ -150,7 +153,7 @@ export function bestOfN({ generated, valid }: Pick<TestedTask, 'generated' | 'va
 export function bestOfNAccuracy(tasks: readonly TestedTask[]): number | null {
   const chosen = tasks
     .filter(({ dataset, valid }) => dataset.length > 0 && valid.includes(true))
-    .map((task) => groundTruth(task.dataset)[bestOfN(task)])
+    .map((task) => itemAt(groundTruth(task.dataset), bestOfN(task)))
   return chosen.length === 0 ? null : shareOfTrue(chosen)
 }
 

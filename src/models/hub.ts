@@ -12,7 +12,7 @@ import { z } from 'zod'
 import { explain, RlError } from '../errors.ts'
 import { httpFetch } from '../platform/http.ts'
 import { isAbandoned, parseProcess, processText, THIS_PROCESS } from '../platform/process-id.ts'
-import { safeParse } from '../safe-parse.ts'
+import { firstIssue, safeParse } from '../safe-parse.ts'
 import { withoutCredentials, withoutSecrets } from '../secrets.ts'
 
 export type HubOptions = {
@@ -85,10 +85,13 @@ export async function describeHubModel(name: string, options: HubOptions): Promi
   const response = await ask(name, path, options)
   const parsed = safeParse(listingSchema, await readListing(name, response, options))
   if (!parsed.success)
-    throw new RlError(`${name}: the hub's list of files cannot be read: ${parsed.error.issues[0].message}`, {
-      code: 'model.hub',
-      hint: 'is HF_ENDPOINT a hub?',
-    })
+    throw new RlError(
+      `${name}: the hub's list of files cannot be read: ${firstIssue(parsed.error).message}`,
+      {
+        code: 'model.hub',
+        hint: 'is HF_ENDPOINT a hub?',
+      },
+    )
   const { sha, siblings, cardData } = parsed.data
   const all = siblings.map(({ rfilename, size, lfs, blobId }): HubFile => {
     const digest = lfs
@@ -128,13 +131,14 @@ function told(cause: unknown, { token }: HubOptions): string {
 /** Returns an error's message with its cause. A cause may have only a code, e.g. if none of several addresses answered. */
 function reasonOf(cause: unknown): string {
   const behind = cause instanceof Error ? cause.cause : undefined
-  const why = [cause, behind].map((one) => {
+  const told = (one: unknown) => {
     if (!(one instanceof Error)) return one === undefined ? '' : explain(one)
     const { code = '' } = one as NodeJS.ErrnoException
     const isTold = one.message.includes(code) || one instanceof RlError
     return [explain(one), isTold ? '' : code].filter((part) => part !== '').join(', ')
-  })
-  const [outer, inner] = why
+  }
+  const outer = told(cause)
+  const inner = told(behind)
   return inner === '' || outer.includes(inner) ? outer : `${outer} (${inner})`
 }
 

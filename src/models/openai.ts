@@ -1,15 +1,15 @@
 /** The model port over any OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, `rl serve` or a hosted one. */
-import OpenAI from 'openai'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { createLimit } from '../limit.ts'
 import { keyIn } from '../openai-api/key.ts'
-import { withoutCredentials } from '../secrets.ts'
 import { imagesOf } from './content.ts'
+import { createAttempts } from './openai/attempts.ts'
+import { openClient } from './openai/client.ts'
 import { createDataUrls } from './openai/data-urls.ts'
-import { backoffMs, deadline, pauseOrThrow } from './openai/deadline.ts'
-import { endpointErrors, type Failed } from './openai/endpoint-errors.ts'
-import { type Fault, faultOf, fetchReadably, isCutOff } from './openai/faults.ts'
+import { deadline } from './openai/deadline.ts'
+import { endpointErrors } from './openai/endpoint-errors.ts'
+import { faultOf, isCutOff } from './openai/faults.ts'
 import { watchOddities } from './openai/oddities.ts'
 import { rememberRefusals } from './openai/refusals.ts'
 import { countUse, type EndpointUse } from './openai/use.ts'
@@ -43,31 +43,10 @@ export type EndpointModel = LanguageModel & PromptedModel & { readonly use: () =
  * })
  */
 export function openEndpoint(options: ModelOptions): EndpointModel {
-  const { model, baseUrl, apiKeyEnv, callMs, budgetMs, report = () => {} } = options
+  const { model, apiKeyEnv, callMs, budgetMs, report = () => {} } = options
   const key = keyIn(apiKeyEnv)
-  if (key === null && baseUrl === null)
-    throw new RlError(`the environment variable ${apiKeyEnv} is not set`, {
-      code: 'config.missing-key',
-      hint: 'set it to the API key, or set baseUrl to a server that needs none',
-    })
-  if (baseUrl !== null && withoutCredentials(baseUrl) !== baseUrl)
-    throw new RlError(
-      `${model}: the address ${withoutCredentials(baseUrl)} has a user or a password, which fetch refuses`,
-      {
-        code: 'model.endpoint',
-        hint: `put a key into ${apiKeyEnv}; it is sent as Authorization: Bearer`,
-      },
-    )
-  const client = new OpenAI({
-    apiKey: key ?? 'none',
-    baseURL: baseUrl ?? undefined,
-    maxRetries: 0,
-    timeout: callMs,
-    logLevel: 'off',
-    fetch: fetchReadably,
-  })
+  const client = openClient(options, key)
   const errors = endpointErrors({ model, key, apiKeyEnv, budgetMs })
-  const limited = createLimit(options.concurrency)
   const dataUrls = createDataUrls(options.readImage)
   const refusals = rememberRefusals({
     kept: options.extraBody ?? {},
@@ -117,49 +96,16 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     return own?.max_model_len ?? null
   }
 
-  async function generateOne(request: GenerateRequest, signal: AbortSignal): Promise<Generation> {
-    const excess = window.excess(request)
-    if (excess) {
-      counter.add('unsent')
-      throw errors.tooLong(excess, request.maxTokens)
-    }
-    const budget = deadline(budgetMs, signal)
-    const startedMs = performance.now()
-    let last: Fault | null = null
-    let called = false
-    const calling = () => {
-      called = true
-      return call(request, budget.signal)
-    }
-    try {
-      for (let attempt = 0; ; attempt++) {
-        let failed: Failed
-        try {
-          return await limited(budget.signal, calling)
-        } catch (error) {
-          if (budget.signal.aborted || error instanceof RlError) throw error
-          failed = error as Failed
-        }
-        // vLLM names fields in its refusal if a prompt leaves no room for the answer.
-        if (failed.fault.kind !== 'context' && refusals.adapts(failed.error, failed.sent)) continue
-        last = failed.fault
-        counter.addFault(last.kind)
-        if (last.kind === 'context') window.refused(request, last.message)
-        if (!last.passing) throw errors.terminal(failed, refusals.advice)
-        if (last.kind === 'connection' && attempt > 0 && options.elsewhere?.()) throw errors.unreachable(last)
-        const waitMs = backoffMs(attempt, last.retryAfterMs)
-        if (performance.now() - startedMs + waitMs >= budgetMs) throw errors.outOfTime(last, called)
-        counter.add('retries')
-        await pauseOrThrow(waitMs, budget.signal)
-      }
-    } catch (error) {
-      if (error instanceof RlError) throw error
-      if (budget.expired()) throw errors.outOfTime(last, called)
-      throw errors.aborted()
-    } finally {
-      budget.clear()
-    }
-  }
+  const generateOne = createAttempts({
+    call,
+    limited: createLimit(options.concurrency),
+    errors,
+    refusals,
+    counter,
+    window,
+    budgetMs,
+    elsewhere: options.elsewhere,
+  })
 
   return {
     describe: () => ({

@@ -77,6 +77,11 @@ export type GenerateRequest = {
   readonly seed: Seed
   /** Only these token sequences may be generated. Log-probs are renormalised over the allowed tokens. Local models only. */
   readonly choices?: readonly (readonly number[])[]
+  /**
+   * The answer: these tokens are taken in place of draws, and only their log-probs are asked. At most `maxTokens` of them. Local
+   * models only.
+   */
+  readonly given?: readonly number[]
   /** Sequences with the same key share a growing prefix (an episode). The matching part of the last call's KV cache is reused. */
   readonly cacheKey?: string
 }
@@ -99,6 +104,8 @@ export type Generation = {
    * renormalised over the allowed tokens. Null if unknown.
    */
   readonly logprobs: Float32Array | null
+  /** The tokens that were allowed at the place of each sampled one. Absent if all were, or if the endpoint does not tell. */
+  readonly allowed?: readonly (readonly number[])[]
   /** Tool calls that the endpoint returned apart from the text. The arguments are as the model wrote them. */
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: string }[]
   /**

@@ -40,7 +40,7 @@ export function trainedAnswer(
   if (promptLength < 0) return null
   const length = promptLength + answer.length
   const tokens = new Int32Array(length)
-  for (let i = 0; i < promptLength; i++) tokens[i] = prompt[from + i]
+  for (let i = 0; i < promptLength; i++) tokens[i] = prompt[from + i]!
   tokens.set(answer, promptLength)
   const logprobs = new Float32Array(length)
   logprobs.set(sampled, promptLength)
@@ -115,7 +115,7 @@ export function isLearnable(
   for (let t = 0; t < length; t++) {
     if (mask[t] === 0) continue
     if (!Number.isFinite(logprobs[t]) || !Number.isFinite(advantages[t])) return false
-    if (!isAllowed(allowed, t, tokens[t])) return false
+    if (!isAllowed(allowed, t, tokens[t]!)) return false
   }
   return true
 }
@@ -131,6 +131,6 @@ function isId(token: number): boolean {
 }
 
 function every(values: ArrayLike<number>, is: (value: number) => boolean): boolean {
-  for (let i = 0; i < values.length; i++) if (!is(values[i])) return false
+  for (let i = 0; i < values.length; i++) if (!is(values[i]!)) return false
   return true
 }

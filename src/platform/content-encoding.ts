@@ -30,11 +30,10 @@ export function decodedBody(message: IncomingMessage): Readable {
     .split(',')
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '' && name !== 'identity')
+  const decoders = codings.flatMap((name) => (Object.hasOwn(DECODERS, name) ? (DECODERS[name] ?? []) : []))
+  if (decoders.length === codings.length && codings.length <= MOST_CODINGS)
+    return decoders.reverse().reduce<Readable>((body, open) => pipeline(body, open(), () => {}), message)
   const unknown = codings.find((name) => !Object.hasOwn(DECODERS, name))
-  if (unknown === undefined && codings.length <= MOST_CODINGS)
-    return codings
-      .reverse()
-      .reduce<Readable>((body, name) => pipeline(body, DECODERS[name](), () => {}), message)
   message.destroy()
   const told = (unknown ?? codings.join(', ')).slice(0, 100)
   throw new UnknownEncoding(
@@ -53,7 +52,7 @@ class Inflate extends Transform {
   #inner: Transform | null = null
 
   override _transform(part: Buffer, encoding: BufferEncoding, done: TransformCallback): void {
-    this.#inner ??= this.#open((part[0] & 0x0f) === 8)
+    this.#inner ??= this.#open(((part[0] ?? 0) & 0x0f) === 8)
     this.#inner.write(part, encoding, done)
   }
 

@@ -85,14 +85,15 @@ function openVersion1(name: string): Files | null {
   const memory = ownFolder('memory')
   const pids = ownFolder('pids')
   if (!memory || !pids) return null
-  const folders = [join(memory, name), join(pids, name)]
+  const [ofMemory, ofPids] = [join(memory, name), join(pids, name)]
+  const folders = [ofMemory, ofPids]
   if (!makeFolders(folders)) return null
   return {
     folders,
-    memoryLimit: join(folders[0], 'memory.limit_in_bytes'),
-    processLimit: join(folders[1], 'pids.max'),
-    oomEvents: join(folders[0], 'memory.oom_control'),
-    statistics: join(folders[0], 'memory.stat'),
+    memoryLimit: join(ofMemory, 'memory.limit_in_bytes'),
+    processLimit: join(ofPids, 'pids.max'),
+    oomEvents: join(ofMemory, 'memory.oom_control'),
+    statistics: join(ofMemory, 'memory.stat'),
   }
 }
 
@@ -120,7 +121,7 @@ function ownFolder(controller: string): string | null {
   try {
     for (const line of readFileSync('/proc/self/cgroup', 'utf8').split('\n')) {
       const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
-      if (path === undefined || !controllers.split(',').includes(controller)) continue
+      if (path === undefined || !controllers?.split(',').includes(controller)) continue
       const folder = join('/sys/fs/cgroup', controller, path)
       if (existsSync(join(folder, 'cgroup.procs'))) return folder
     }

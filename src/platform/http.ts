@@ -246,7 +246,10 @@ const BARE: ReadonlySet<number> = new Set([101, 204, 205, 304])
 function responseOf(url: URL, answer: IncomingMessage): Response {
   const { statusCode: status = 0, statusMessage, rawHeaders } = answer
   const headers = new Headers()
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) headers.append(rawHeaders[i], rawHeaders[i + 1])
+  for (const [i, name] of rawHeaders.entries()) {
+    const value = rawHeaders[i + 1]
+    if (i % 2 === 0 && value !== undefined) headers.append(name, value)
+  }
   const body = decodedBody(answer)
   if (body !== answer) for (const name of ['content-encoding', 'content-length']) headers.delete(name)
   if (BARE.has(status)) answer.resume()

@@ -1,6 +1,6 @@
 /** HTTP servers of this project: a Hono app behind a port. */
 import type { Server, ServerOptions } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { RlError } from '../errors.ts'
@@ -17,12 +17,8 @@ export type HttpApp = {
   readonly fetch: (request: Request, env: HttpBindings) => Response | Promise<Response>
 }
 
-export type ListenOptions = {
+export type HttpOptions = {
   readonly host: string
-  /** 0 takes a free port. */
-  readonly port: number
-  /** Number of connections that may wait to be accepted. */
-  readonly backlog?: number
   /** Most header lines that are read of a request. */
   readonly maxHeaders?: number
   readonly server?: ServerOptions
@@ -31,6 +27,13 @@ export type ListenOptions = {
    * to its end, as servers of Node do.
    */
   readonly unread: 'end' | 'read'
+}
+
+export type ListenOptions = HttpOptions & {
+  /** 0 takes a free port. */
+  readonly port: number
+  /** Number of connections that may wait to be accepted. */
+  readonly backlog?: number
 }
 
 export type Listening = {
@@ -48,17 +51,9 @@ export type Listening = {
  * const app = new Hono<HttpEnv>().get('/health', (c) => c.json({ status: 'ok' }))
  * const { url, close } = await listen(app, { host: '127.0.0.1', port: 0, unread: 'read' })
  */
-export async function listen(
-  { fetch }: HttpApp,
-  { host, port, backlog, maxHeaders, server: serverOptions, unread }: ListenOptions,
-): Promise<Listening> {
-  const server = createAdaptorServer({
-    fetch: (request, env) => fetch(request, env as HttpBindings),
-    hostname: host,
-    serverOptions,
-    autoCleanupIncoming: unread === 'end',
-  }) as Server
-  if (maxHeaders !== undefined) server.maxHeadersCount = maxHeaders
+export async function listen(app: HttpApp, options: ListenOptions): Promise<Listening> {
+  const { host, port, backlog } = options
+  const server = httpServer(app, options)
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(
@@ -81,4 +76,31 @@ export async function listen(
         server.closeAllConnections()
       }),
   }
+}
+
+/** Serves an app to connections that another process accepted. */
+export function adopt(app: HttpApp, options: HttpOptions): { readonly take: (socket: Socket) => void } {
+  const server = httpServer(app, options)
+  // Node counts connections, and ends slow ones, from this event on.
+  server.emit('listening')
+  return {
+    take(socket) {
+      server.emit('connection', socket)
+      socket.resume()
+    },
+  }
+}
+
+function httpServer(
+  { fetch }: HttpApp,
+  { host, maxHeaders, server: serverOptions, unread }: HttpOptions,
+): Server {
+  const server = createAdaptorServer({
+    fetch: (request, env) => fetch(request, env as HttpBindings),
+    hostname: host,
+    serverOptions,
+    autoCleanupIncoming: unread === 'end',
+  }) as Server
+  if (maxHeaders !== undefined) server.maxHeadersCount = maxHeaders
+  return server
 }

@@ -35,7 +35,7 @@ export function processText({ place, pid, start }: ProcessId): string {
 /** Returns null if the text does not come from `processText`. */
 export function parseProcess(text: string | undefined): ProcessId | null {
   const [, place, pid, start] = TEXT.exec(text ?? '') ?? []
-  return place === undefined ? null : { place, pid: Number(pid), start }
+  return place === undefined || start === undefined ? null : { place, pid: Number(pid), start }
 }
 
 /**
@@ -100,7 +100,7 @@ function statOf(pid: number | 'self'): { readonly start: string; readonly isOver
   if (stat === null) return null
   // The name before it may hold anything, also blanks and brackets.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return { start: fields[19] ?? '', isOver: /^[ZX]/.test(fields[0]) }
+  return { start: fields[19] ?? '', isOver: /^[ZX]/.test(fields[0] ?? '') }
 }
 
 function read(path: string): string | null {

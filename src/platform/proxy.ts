@@ -86,7 +86,7 @@ function names(entry: string, host: string, port: string): boolean {
   const [, bracketed, plain, ownPort] = /^(?:\[([^\]]+)\]|([^:]+|.*:.*:.*))(?::(\d+))?$/.exec(entry) ?? []
   const name = (bracketed ?? plain ?? entry).toLowerCase()
   if (ownPort !== undefined && ownPort !== port) return false
-  const [network, bits] = name.split('/')
+  const [network = '', bits] = name.split('/')
   if (isIP(network)) return isIP(host) !== 0 && isWithin(host, network, bits)
   const suffix = name.replace(/^\*?\./, '').replace(/\.$/, '')
   return host === suffix || host.endsWith(`.${suffix}`)

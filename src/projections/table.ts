@@ -47,13 +47,14 @@ const CACHED_ROWS = 50_000
 
 export function openTable<R extends Row>(db: Database, { name, key, fresh }: TableDefinition<R>): Table<R> {
   const columns = Object.keys(fresh)
+  const [firstColumn = ''] = key
   const condition = key.map((column) => `${column} = ?`).join(' AND ')
   const insert = db.prepare(
     `INSERT OR REPLACE INTO ${name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
   )
   const select: Statement = db.prepare(`SELECT * FROM ${name} WHERE ${condition}`)
   const erase = db.prepare(`DELETE FROM ${name} WHERE ${condition}`)
-  const eraseAll = db.prepare(`DELETE FROM ${name} WHERE ${key[0]} = ?`)
+  const eraseAll = db.prepare(`DELETE FROM ${name} WHERE ${firstColumn} = ?`)
   const rows = new Map<SqlValue, R>()
   const changed = new Set<R>()
   const removed = new Map<SqlValue, SqlValue[]>()
@@ -62,7 +63,7 @@ export function openTable<R extends Row>(db: Database, { name, key, fresh }: Tab
   let complete = db.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get() === undefined
 
   function load(id: SqlValue, parts: SqlValue[]): R | undefined {
-    if (complete || removed.has(id) || removedAll.has(parts[0])) return undefined
+    if (complete || removed.has(id) || removedAll.has(firstOf(parts))) return undefined
     const row = select.get(...parts) as R | undefined
     if (row) rows.set(id, row)
     return row
@@ -75,7 +76,8 @@ export function openTable<R extends Row>(db: Database, { name, key, fresh }: Tab
       if (!row) {
         row = { ...fresh }
         key.forEach((column, i) => {
-          ;(row as Row)[column] = parts[i]
+          // A part that is missing is refused when the row is written.
+          ;(row as Row)[column] = parts[i] as SqlValue
         })
         rows.set(id, row)
         removed.delete(id)
@@ -96,7 +98,7 @@ export function openTable<R extends Row>(db: Database, { name, key, fresh }: Tab
     },
     removeAll(first) {
       for (const [id, row] of rows)
-        if (row[key[0]] === first) {
+        if (row[firstColumn] === first) {
           rows.delete(id)
           changed.delete(row)
         }
@@ -134,5 +136,10 @@ function sqlValue(table: string, column: string, value: unknown): SqlValue {
 }
 
 function identify(parts: readonly SqlValue[]): SqlValue {
-  return parts.length === 1 ? parts[0] : parts.join('\u0000')
+  return parts.length === 1 ? firstOf(parts) : parts.join('\u0000')
+}
+
+/** A key has at least one column. */
+function firstOf(parts: readonly SqlValue[]): SqlValue {
+  return parts[0] as SqlValue
 }

@@ -79,20 +79,21 @@ export function qualityRows(db: Database): QualityRow[] {
     .prepare('SELECT * FROM reward_quality ORDER BY iteration, purpose, reward_model_version')
     .all() as Record<string, number>[]
   return rows.map((row) => {
+    const count = (column: string): number => row[column] ?? 0
     const agreement = (name: string): Agreement => {
-      const [good, bad] = [row[`${name}_good`], row[`${name}_bad`]]
-      const [goodRight, badRight] = [row[`${name}_good_right`], row[`${name}_bad_right`]]
+      const [good, bad] = [count(`${name}_good`), count(`${name}_bad`)]
+      const [goodRight, badRight] = [count(`${name}_good_right`), count(`${name}_bad_right`)]
       const balanced = good > 0 && bad > 0 ? (goodRight / good + badRight / bad) / 2 : null
       return { right: goodRight + badRight, n: good + bad, balanced }
     }
     return {
-      iteration: row.iteration,
+      iteration: count('iteration'),
       purpose: String(row.purpose),
-      rewardModelVersion: row.reward_model_version,
-      steps: row.steps,
-      judgements: row.judgements,
-      unreadable: row.unreadable,
-      meanVerdict: row.judgements === 0 ? 0 : row.score_sum / row.judgements,
+      rewardModelVersion: count('reward_model_version'),
+      steps: count('steps'),
+      judgements: count('judgements'),
+      unreadable: count('unreadable'),
+      meanVerdict: count('judgements') === 0 ? 0 : count('score_sum') / count('judgements'),
       process: { single: agreement('process'), majority: agreement('process_majority') },
       outcome: { single: agreement('outcome'), majority: agreement('outcome_majority') },
     }

@@ -36,7 +36,7 @@ const attestationSchema = z.strictObject({
   configDigest: sha256,
   codeVersion: z.string(),
   seed: z.number(),
-  /** Digests of the weights of all versions that were kept. */
+  /** Digests of the weights of all versions that were kept, or of their texts. */
   models: z.array(z.strictObject({ role: z.string(), version: z.int(), sha256 })),
   /** Ids of all tasks that the run ever held or was proposed. */
   tasks: z.array(z.string()),
@@ -63,6 +63,8 @@ export function attest(log: LogReader): Attestation {
     const { type, data } = event
     if (type === 'CheckpointSealed')
       models.push({ role: data.role, version: data.version, sha256: data.sha256 })
+    else if (type === 'InstructionsChosen')
+      models.push({ role: 'policy', version: data.version, sha256: data.sha256 })
     else if (type === 'TaskAdded' || type === 'TaskProposed') tasks.add(data.task.id)
     else if (type === 'EvaluationCompleted')
       evaluations.push({

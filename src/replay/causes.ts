@@ -17,6 +17,7 @@ function keyOfCause({ type, data }: LoggedEvent): string | null {
     case 'TrajectoryCompleted':
     case 'RolloutFailed':
     case 'RolloutClaimed':
+    case 'StepNoted':
       return `RolloutRequested/${data.rollout}`
     case 'StepScored':
     case 'TrajectoryJudged':

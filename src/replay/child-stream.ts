@@ -58,8 +58,7 @@ export function openChildStream(parent: LogReader, child: RunFolder): ChildStrea
         inline.byteLength <= INLINE_DATA_LIMIT
           ? inline
           : encodeEnvelope({ ...envelope, data: { $blob: log.blobs.put(pack(trajectory)) } })
-      const [{ duplicate }] = log.append([log.check(body)])
-      if (!duplicate) added++
+      for (const { duplicate } of log.append([log.check(body)])) if (!duplicate) added++
     },
     added: () => added,
     close: log.close,

@@ -1,4 +1,5 @@
 /** Two versions of the reward model on the same logged steps: how good each is, and which verdicts flip. The policy is never asked. */
+
 import type { JobOf, JudgeRollouts } from '../actors/decider/jobs.ts'
 import { openRewardModelWorker } from '../actors/reward-model/worker.ts'
 import { type JobContext, performJob } from '../actors/runtime/worker.ts'
@@ -9,6 +10,7 @@ import { RlError } from '../errors.ts'
 import type { EventData } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { offlineLog } from '../events/offline-log.ts'
+import { itemAt } from '../item-at.ts'
 import { type Estimate, wilson } from '../learning/interval.ts'
 import { judgeQuality, type LabelledStep } from '../learning/judge-quality.ts'
 import { progressLabel } from '../learning/progress-labels.ts'
@@ -166,8 +168,9 @@ function probeOf(
   return drawn
     .sort((a, b) => a - b)
     .map((index) => {
-      const { good, bad, undecided } = judged[index].data.steps
-      return { ...judged[index].data, steps: good + bad + undecided }
+      const { data } = itemAt(judged, index)
+      const { good, bad, undecided } = data.steps
+      return { ...data, steps: good + bad + undecided }
     })
 }
 
@@ -177,13 +180,13 @@ function compare(
   ofA: readonly Scored[],
   ofB: readonly Scored[],
 ): JudgeComparison {
-  const matrix = VERDICTS.map(() => VERDICTS.map(() => 0))
+  const counts = new Map<string, number>()
   const flipped: FlippedStep[] = []
   const right = { a: 0, b: 0, known: 0 }
   for (const [i, one] of ofA.entries()) {
-    const other = ofB[i]
+    const other = itemAt(ofB, i)
     const [a, b] = [verdictOf(one), verdictOf(other)]
-    matrix[VERDICTS.indexOf(a)][VERDICTS.indexOf(b)]++
+    counts.set(`${a}/${b}`, (counts.get(`${a}/${b}`) ?? 0) + 1)
     const { rollout, step, progress } = one
     if (progress !== null) {
       right.known++
@@ -205,7 +208,7 @@ function compare(
   return {
     ...versions,
     steps: ofA.length,
-    matrix,
+    matrix: VERDICTS.map((a) => VERDICTS.map((b) => counts.get(`${a}/${b}`) ?? 0)),
     flips: wilson(flipped.length, ofA.length),
     process: right.known === 0 ? null : balancedAccuracy(ofA, ofB, progressOf),
     outcome: balancedAccuracy(ofA, ofB, ({ rollout }) => outcomeOf(log, rollout)),
@@ -233,7 +236,7 @@ function outcomeOf(log: LogReader, rollout: string): LabelledStep['label'] {
 
 function verdictOf({ judgements }: Scored): Vote {
   const sum = judgements.reduce((total, { score }) => total + score, 0)
-  return VERDICTS[1 + Math.sign(sum)]
+  return itemAt(VERDICTS, 1 + Math.sign(sum))
 }
 
 /** A tie agrees with nothing. */

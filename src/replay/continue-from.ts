@@ -1,11 +1,13 @@
 /**
  * Brings an episode back to any of its steps. It is played again from its seed and compared with the record.
  */
-import type { OpenEpisode } from '../actors/rollout/player.ts'
+
+import type { OpenEpisode } from '../actors/rollout/live-rollout.ts'
 import type { Environment, Task } from '../environments/port.ts'
 import { RlError } from '../errors.ts'
 import type { EventData } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
+import { itemAt } from '../item-at.ts'
 import { seedOf } from '../random.ts'
 import { trajectoryOf } from './why.ts'
 
@@ -58,12 +60,12 @@ export async function episodeAt(
     maxSteps: request.maxSteps,
   })
   for (let at = 0; ; at++) {
-    compare(rollout, at, observations[at], episode.turn.observation)
+    compare(rollout, at, itemAt(observations, at), episode.turn.observation)
     if (at === step)
       return { episode, observations: observations.slice(0, at + 1), actions: actions.slice(0, at) }
     if (episode.turn.done)
       throw otherState(rollout, `after ${at} actions it is over, but ${steps} were recorded`)
-    episode = await episode.step(actions[at])
+    episode = await episode.step(itemAt(actions, at))
   }
 }
 

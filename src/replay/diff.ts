@@ -28,12 +28,22 @@ type PairedFigure = {
   readonly difference: Estimate
 }
 
+/** A task that both runs played: how often each solved it, over the same rollouts. */
+type PairedTask = {
+  readonly group: string
+  readonly slot: string
+  readonly rollouts: number
+  readonly a: number
+  readonly b: number
+}
+
 export type RunDiff = {
   /** Positions 1 to this are the same events. It is 0 if the runs share none. */
   readonly shared: number
   readonly config: readonly { readonly key: string; readonly a: unknown; readonly b: unknown }[]
   readonly divergence: Divergence | null
   readonly figures: readonly PairedFigure[]
+  readonly tasks: readonly PairedTask[]
   /**
    * By group: rollouts that ended in both runs with the same task and seed, but have no outcome in at least
    * one.
@@ -63,12 +73,12 @@ function sharedPositions(a: LogReader, b: LogReader): number {
 }
 
 function stretches(log: LogReader): { readonly path: string; readonly until: number }[] {
-  const found = [{ path: log.path, until: log.head().position }]
-  for (let reader: LogReader | null = log; reader?.parent && reader.parentLog; reader = reader.parentLog)
-    found.push({
-      path: reader.parentLog.path,
-      until: Math.min(reader.parent.position, found[found.length - 1].until),
-    })
+  let { position: until } = log.head()
+  const found = [{ path: log.path, until }]
+  for (let reader: LogReader | null = log; reader?.parent && reader.parentLog; reader = reader.parentLog) {
+    until = Math.min(reader.parent.position, until)
+    found.push({ path: reader.parentLog.path, until })
+  }
   return found
 }
 
@@ -98,7 +108,8 @@ function* facts(log: LogReader, after: number): Generator<LoggedEvent> {
 }
 
 function configDifferences(a: LogReader, b: LogReader): RunDiff['config'] {
-  const [ofA, ofB] = [a, b].map((log) => new Map(leaves(loggedConfig(startsOf(log).last.data.config), '')))
+  const leavesOf = (log: LogReader) => new Map(leaves(loggedConfig(startsOf(log).last.data.config), ''))
+  const [ofA, ofB] = [leavesOf(a), leavesOf(b)]
   return [...new Set([...ofA.keys(), ...ofB.keys()])]
     .map((key) => ({ key, a: ofA.get(key), b: ofB.get(key) }))
     .filter((entry) => JSON.stringify(entry.a) !== JSON.stringify(entry.b))
@@ -120,7 +131,11 @@ type End = {
   readonly played: Played | null
 }
 
-function pairedFigures(a: LogReader, b: LogReader, shared: number): Pick<RunDiff, 'figures' | 'unpaired'> {
+function pairedFigures(
+  a: LogReader,
+  b: LogReader,
+  shared: number,
+): Pick<RunDiff, 'figures' | 'tasks' | 'unpaired'> {
   const ofB = new Map<string, End>()
   for (const [, rollout, end] of endsOf(b, shared)) ofB.set(rollout, end)
   const groups = new Map<string, Map<string, { a: Played[]; b: Played[] }>>()
@@ -154,7 +169,29 @@ function pairedFigures(a: LogReader, b: LogReader, shared: number): Pick<RunDiff
       }
     }),
   )
-  return { figures, unpaired: [...unpaired].map(([group, rollouts]) => ({ group, rollouts })) }
+  return {
+    figures,
+    tasks: tasksOf(groups),
+    unpaired: [...unpaired].map(([group, rollouts]) => ({ group, rollouts })),
+  }
+}
+
+function tasksOf(
+  groups: ReadonlyMap<
+    string,
+    ReadonlyMap<string, { readonly a: readonly Played[]; readonly b: readonly Played[] }>
+  >,
+): PairedTask[] {
+  const solved = (played: readonly Played[]) => played.filter(({ success }) => success === 1).length
+  return [...groups].flatMap(([group, slots]) =>
+    [...slots].map(([name, { a, b }]) => ({
+      group,
+      slot: name.slice(name.indexOf('/') + 1),
+      rollouts: a.length,
+      a: solved(a),
+      b: solved(b),
+    })),
+  )
 }
 
 /** Yields ends of rollouts. For a failed rollout its request tells split and seed. */

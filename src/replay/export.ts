@@ -1,6 +1,6 @@
 /** A run for other tools: its trajectories with rewards and advantages, and its figures, as plain rows. */
-import { isMasked, type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
-import { type Config, loggedConfig } from '../config.ts'
+import { type BatchSettings, isMasked, type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
+import { loggedConfig } from '../config.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
@@ -62,7 +62,7 @@ export function* trajectoryRows(log: LogReader): Generator<TrajectoryRow> {
 
 function* rowsOf(
   { plan, trajectories, scored, rejected }: Open,
-  config: Config,
+  config: BatchSettings,
   row: Elsewhere,
 ): Generator<TrajectoryRow> {
   const groups = plan.groups

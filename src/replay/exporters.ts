@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { refuseUnread } from '../registry.ts'
-import { type Check, callWithin, type UserCall } from '../user-code.ts'
+import { type CallLimit, type Check, callWithin, type UserCall } from '../user-code.ts'
 import { flattened, loadUserModule } from '../user-module.ts'
 import { metricRows, trajectoryRows } from './export.ts'
 import { otlpPieces } from './otlp.ts'
@@ -62,11 +62,19 @@ export const EXPORTERS: readonly Exporter[] = [
   },
 ]
 
+/** Time limit of a user's exporter, in seconds. */
+export const EXPORT_SECONDS = 600
+
 /**
  * Returns our exporters and those that a module exports as `exporters`.
+ *
+ * @param seconds time limit of each exporter of the module
  * @throws RlError `exporter.invalid`, or an error of `loadUserModule`
  */
-export async function exportersWith(module: string | undefined): Promise<readonly Exporter[]> {
+export async function exportersWith(
+  module: string | undefined,
+  seconds = EXPORT_SECONDS,
+): Promise<readonly Exporter[]> {
   if (module === undefined) return EXPORTERS
   const { file, exports } = await loadUserModule(module, '--module')
   refuseUnread(file, exports)
@@ -80,11 +88,12 @@ export async function exportersWith(module: string | undefined): Promise<readonl
     if (EXPORTERS.some((ours) => ours.name === name))
       throw invalid(file, `'${name}' is the name of a built-in format`)
   }
-  return [...EXPORTERS, ...(list as Exporter[]).map((one) => guarded(one, file))]
+  const limit: CallLimit = { ms: seconds * 1000, key: '--timeout' }
+  return [...EXPORTERS, ...(list as Exporter[]).map((one) => guarded(one, file, limit))]
 }
 
-/** Guards a user's exporter. Errors name it, and it must say what it has written. */
-function guarded(exporter: Exporter, file: string): Exporter {
+/** Guards a user's exporter. Errors name it. It must say in time what it has written. */
+function guarded(exporter: Exporter, file: string, limit: CallLimit): Exporter {
   const call: UserCall = {
     file,
     part: `exporters: '${exporter.name}': write()`,
@@ -97,7 +106,7 @@ function guarded(exporter: Exporter, file: string): Exporter {
       : `: expected a line of text, and got ${shown(value)}`
   return {
     ...flattened(exporter),
-    write: (log, out) => callWithin(call, null, () => exporter.write(log, out), isLine),
+    write: (log, out) => callWithin(call, limit, () => exporter.write(log, out), isLine),
   }
 }
 

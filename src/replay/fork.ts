@@ -38,7 +38,7 @@ export function forkRun(
       checkOpen(log, at)
       const before = configAt(log, at)
       const after = changeConfig(before, set)
-      checkSplits(log, { at, before, after })
+      checkSplits(log, at, splitsOf(before.evaluation), splitsOf(after.evaluation))
       return after
     } finally {
       log.close()
@@ -103,12 +103,9 @@ function checkOpen(log: LogReader, at: number): void {
  * Refuses a split without tasks. Tasks are loaded once, at the start of a run, so a fork would wait for them
  * for ever.
  */
-function checkSplits(
-  log: LogReader,
-  { at, before, after }: { at: number; before: Config; after: Config },
-): void {
-  const known = new Set(splitsOf(before))
-  const missing = splitsOf(after).filter((split) => !known.has(split))
+function checkSplits(log: LogReader, at: number, before: readonly string[], after: readonly string[]): void {
+  const known = new Set(before)
+  const missing = after.filter((split) => !known.has(split))
   if (missing.length === 0) return
   for (const added of log.events({ types: ['TaskAdded'], until: at }))
     if (added.type === 'TaskAdded') known.add(added.data.split)
@@ -116,7 +113,7 @@ function checkSplits(
   if (split !== undefined)
     throw new RlError(`evaluation.splits: the run '${log.run}' has loaded no tasks of ${split}`, {
       code: 'fork.new-split',
-      hint: `name splits that it has (${splitsOf(before).slice(1).join(', ') || 'none'}), or start a new run: rl eval measures a model folder on any`,
+      hint: `name splits that it has (${before.slice(1).join(', ') || 'none'}), or start a new run: rl eval measures a model folder on any`,
     })
 }
 

@@ -155,17 +155,18 @@ export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
     compare(event)
     if (event.type === 'RunStarted') config = loggedConfig(event.data.config)
     if (event.type === 'RunCompleted') completed = true
-    updates.see(event)
+    updates.see(event, config)
     feed(event)
     last = event
   }
 
   for (let next = 1; ; ) {
     const events = batchOf(log, next, until, batch)
-    if (events.length === 0) break
+    const newest = events.at(-1)
+    if (newest === undefined) break
     for (const event of events) take(event)
     onBatch?.(events)
-    next = events[events.length - 1].position + 1
+    next = newest.position + 1
   }
   for (const [key, by] of expected)
     if (completed && last && by.cause.position >= from)

@@ -1,7 +1,7 @@
 /** Rewards, advantages, filters and acceptance of a whole run under other rules, from its stored votes: no model is asked. */
 import { decisionOn } from '../actors/environment/slots.ts'
-import { isMasked, type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
-import { type Config, changeConfig, loggedConfig } from '../config.ts'
+import { type BatchSettings, isMasked, type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
+import { changeConfig, loggedConfig } from '../config.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
@@ -202,7 +202,11 @@ function played({ rollout, index, outcome, steps, actions, usage, ended }: Playe
  * Returns advantages of the groups that may be learned from under these rules: active tasks, and accepted
  * candidates.
  */
-function advantagesOf({ groups, scored, accepted }: Iteration, when: 'before' | 'after', config: Config) {
+function advantagesOf(
+  { groups, scored, accepted }: Iteration,
+  when: 'before' | 'after',
+  config: BatchSettings,
+) {
   const learnable = [...groups.values()]
     .filter(
       ({ slot, candidate, rollouts }) =>
@@ -218,6 +222,6 @@ function advantagesOf({ groups, scored, accepted }: Iteration, when: 'before' | 
   const masked = new Set(all.filter((one) => isMasked(one, config)).map(({ rollout }) => rollout))
   return {
     byRollout: new Map([...trained.byRollout].filter(([rollout]) => !masked.has(rollout))),
-    tasksTrained: health.tasksTrained,
+    tasksTrained: health.tasksTrained ?? 0,
   }
 }

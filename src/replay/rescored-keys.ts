@@ -74,6 +74,7 @@ const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = 
     ...ENDPOINT,
     mode: UPDATES,
     judging: ASKED,
+    reads: ASKED,
     samples: ASKED,
     temperature: ASKED,
     logprobs: ASKED,
@@ -98,8 +99,8 @@ const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = 
 /** @param set words as of `--set`. @throws RlError `rescore.no-effect` with the key and why nothing follows from it here */
 export function checkRescored(set: readonly string[]): void {
   for (const word of set) {
-    const [path] = word.split('=', 1)
-    const [section, first, second] = presentPath(path.split('.'))
+    const [path = ''] = word.split('=', 1)
+    const [section = '', first, second] = presentPath(path.split('.'))
     const key = first === 'expert' ? second : first
     const keys: Readonly<Record<string, Effect>> = isSection(section) ? KEYS[section] : {}
     if (key === undefined || !Object.hasOwn(keys, key)) {

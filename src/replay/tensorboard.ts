@@ -2,6 +2,7 @@
  * TensorBoard event files: records of length, masked CRC-32C, and a `tensorflow.Event` of scalars in protocol buffers
  * (tensorflow/core/util/event.proto, tensorflow/core/lib/io/record_writer.h).
  */
+import { itemAt } from '../item-at.ts'
 import type { MetricRow } from './export.ts'
 
 /** Returns the bytes of one file `events.out.tfevents.*`. */
@@ -43,7 +44,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
 /** CRC-32C (Castagnoli). */
 export function crc32c(data: Uint8Array): number {
   let crc = 0xffffffff
-  for (const byte of data) crc = (crc >>> 8) ^ TABLE[(crc ^ byte) & 0xff]
+  for (const byte of data) crc = (crc >>> 8) ^ itemAt(TABLE, (crc ^ byte) & 0xff)
   return (crc ^ 0xffffffff) >>> 0
 }
 

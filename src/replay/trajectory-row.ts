@@ -145,6 +145,10 @@ export const COLUMNS = {
     ({ event: { data } }) => (data.outcome.kind === 'abstained' ? data.outcome.reason : null),
     ['outcome.reason'],
   ),
+  /** Words of the grade. */
+  outcome_reason: column('text', 'one', ({ event }) => scored(event.data)?.reason ?? null, [
+    'outcome.reason',
+  ]),
   ended: field('text', 'one', 'ended'),
   steps: field('int', 'one', 'steps'),
   /** [steps + 1] and [steps]. */

@@ -4,12 +4,13 @@
  */
 
 import type { LearnableGroup, Train } from '../actors/decider/jobs.ts'
-import { policyBatch } from '../actors/policy/batch.ts'
+import { type BatchSettings, policyBatch } from '../actors/policy/batch.ts'
 import { judgementAdvantages } from '../actors/reward-model/batch.ts'
 import { testAdvantages } from '../actors/writing/test-batch.ts'
 import type { Config } from '../config.ts'
 import { settingOf } from '../environments/settings.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../events/catalogue.ts'
+import { openInstructionCheck } from './instructions-check.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 type Scored = EventData<'StepScored'>
@@ -21,7 +22,7 @@ type Iteration = {
 }
 
 export type Updates = {
-  readonly see: (event: LoggedEvent) => void
+  readonly see: (event: LoggedEvent, config: Config) => void
   /**
    * Returns a contradiction between an update and the rewards that the config gives its rollouts, or null.
    */
@@ -33,6 +34,7 @@ const NOTHING = new Uint8Array()
 /** Keeps trajectories and verdicts of open iterations. Of a verdict it keeps what enters a reward. */
 export function openUpdates(): Updates {
   const iterations = new Map<number, Iteration>()
+  const instructions = openInstructionCheck()
   /** Judgements by pattern. Most patterns repeat, so a step keeps one small object. */
   const patterns = new Map<string, Scored['judgements']>()
 
@@ -55,7 +57,8 @@ export function openUpdates(): Updates {
   }
 
   return {
-    see(event) {
+    see(event, config) {
+      instructions.see(event, config)
       if (event.type === 'TrajectoryCompleted' && event.data.purpose !== 'evaluation')
         iterationOf(event.data.iteration).trajectories.push(event.data)
       else if (event.type === 'StepScored')
@@ -69,6 +72,8 @@ export function openUpdates(): Updates {
       if (update.type !== 'PolicyUpdated' && update.type !== 'RewardModelUpdated') return null
       const { trainedOn, metrics, stopped } = update.data
       if (metrics.simulated === 1) return null
+      const wrong = update.type === 'PolicyUpdated' ? instructions.wrong(update.data.version) : null
+      if (wrong !== null) return wrong
       const rules = forUpdate(update.type, groups, iterationOf(iteration), config)
       // If nothing was trained (weights elsewhere, no trainer in time), there are no rollouts to check.
       const untrained = trainedOn.length === 0 && stopped !== null
@@ -86,14 +91,14 @@ function forUpdate(
   type: NewEvent['type'],
   groups: readonly LearnableGroup[],
   { trajectories, scored, written }: Iteration,
-  config: Config,
+  config: BatchSettings,
 ): { readonly rollouts: readonly string[] | null; readonly health: Readonly<Record<string, number>> } {
   if (type === 'PolicyUpdated') return policyBatch(groups, trajectories, scored, config)
   // A replay loads no module of a setting. If tests judge, the config says so too.
   const by = settingOf(config.environment)?.judging?.by
   const byTests = by === 'tests' || (by === undefined && config.rewardModel.judging === 'group')
   const { health } = byTests
-    ? testAdvantages(groups, trajectories, scored, written, config)
+    ? testAdvantages(groups, trajectories, scored, written, config.rewardModel)
     : judgementAdvantages(groups, trajectories, scored, config)
   return { rollouts: null, health }
 }

@@ -8,14 +8,16 @@
 import { openPolicyWorker } from '../actors/policy/worker.ts'
 import { ACT_SERVICE, actIn } from '../actors/rollout/act-service.ts'
 import { framesOf, pictureTaker } from '../actors/rollout/frames.ts'
+import type { OpenEpisode } from '../actors/rollout/live-rollout.ts'
 import { openTaskBook } from '../actors/rollout/log-queries.ts'
-import { createPlayer, type OpenEpisode, type Player } from '../actors/rollout/player.ts'
-import type { Config } from '../config.ts'
+import { createPlayer, type Player } from '../actors/rollout/player.ts'
+import type { RewardModelConfig } from '../config-schema/sections.ts'
 import { openSetting, orClose } from '../environments/open.ts'
 import type { Environment } from '../environments/port.ts'
 import type { EventData } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { offlineLog } from '../events/offline-log.ts'
+import { itemAt } from '../item-at.ts'
 import { correlation, type Estimate, estimateDifference, wilson } from '../learning/interval.ts'
 import { stepScore } from '../learning/reward.ts'
 import { rng, seedOf } from '../random.ts'
@@ -100,12 +102,12 @@ export async function openWhatIf(log: LogReader): Promise<WhatIf> {
       return {
         rollout,
         step,
-        action: actions[step],
+        action: itemAt(actions, step),
         succeeded: outcome.kind === 'scored' && outcome.success,
         kept,
         open,
         credit: estimateDifference(kept, open),
-        vote: voteOn(log, rollout, step, config),
+        vote: voteOn(log, rollout, step, config.rewardModel),
       }
     },
     async close() {
@@ -160,13 +162,18 @@ async function playArm(
   return wilson(successes, n)
 }
 
-function voteOn(log: LogReader, rollout: string, step: number, { rewardModel }: Config): number | null {
+function voteOn(
+  log: LogReader,
+  rollout: string,
+  step: number,
+  { expected }: RewardModelConfig,
+): number | null {
   const scored = log.byKey(`StepScored/${rollout}/${step}`)
   if (scored?.type !== 'StepScored') return null
   const { judgements, probability } = scored.data
   return stepScore(
     { scores: judgements.map(({ score }) => score), probability },
-    rewardModel.expected ? 'expected' : 'sampled',
+    expected ? 'expected' : 'sampled',
   )
 }
 
@@ -178,7 +185,7 @@ export function drawSteps(log: LogReader, count: number, seed: number): StepName
   const drawn = rng(seedOf(seed, 'what-if'))
     .shuffle(steps.map((_, index) => index))
     .slice(0, count)
-  return drawn.sort((a, b) => a - b).map((index) => steps[index])
+  return drawn.sort((a, b) => a - b).map((index) => itemAt(steps, index))
 }
 
 /**

@@ -1,10 +1,12 @@
 /**
  * Explains the reward of a step: outcome, votes, the group of its comparison, and the update that used it.
  */
+
 import { type JudgedStep, type PolicyAdvantages, policyAdvantages } from '../actors/policy/batch.ts'
-import type { Config } from '../config.ts'
+import type { LearningConfig } from '../config-schema/sections.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
+import { itemAt } from '../item-at.ts'
 import { rulesOf } from '../learning/registry.ts'
 import type { RewardWeights } from '../learning/rules.ts'
 import { configAt } from './config-at.ts'
@@ -22,15 +24,16 @@ export function whyStep(log: LogReader, rollout: string, step: number): Node {
   return node(
     `step ${rollout}#${step}: ${actions[step]}`,
     {
-      after: observations[step],
-      'and then': observations[step + 1],
+      after: itemAt(observations, step),
+      'and then': itemAt(observations, step + 1),
       task,
       purpose,
       'policy version': policyVersion,
-      outcome: `${result}, ended by ${ended} after ${steps} steps`,
+      outcome: `${result}${outcome.kind === 'scored' && outcome.reason ? ` (${outcome.reason})` : ''}, ended by ${ended} after ${steps} steps`,
       ...placed(trajectory, log),
     },
     [
+      ...noteNodes(log, rollout, step),
       ...verdictNode(log, rollout, step),
       ...advantageNodes(log, trajectory, step),
       ...updateNode(log, rollout, iteration),
@@ -42,6 +45,20 @@ export function whyStep(log: LogReader, rollout: string, step: number): Node {
 function gradeOf({ value, success }: { readonly value: number; readonly success: boolean }): string {
   if (success) return 'success'
   return value === 0 ? 'failure' : `no success, worth ${value}`
+}
+
+function noteNodes(log: LogReader, rollout: string, step: number): Node[] {
+  return log.byStream(`rollout/${rollout}`).flatMap((event) =>
+    event.type === 'StepNoted' && event.data.step === step
+      ? [
+          node('noted by somebody', {
+            score: event.data.score,
+            text: event.data.text,
+            ...placed(event, log),
+          }),
+        ]
+      : [],
+  )
 }
 
 function verdictNode(log: LogReader, rollout: string, step: number): Node[] {
@@ -63,7 +80,7 @@ const VOTES = { [-1]: 'bad', 0: 'unreadable', 1: 'good' } as const
 
 /** Rewards and advantages of the rollouts that were compared with each other. */
 export type GroupAdvantages = {
-  readonly learning: Config['learning']
+  readonly learning: LearningConfig
   /** Weights of outcome and score in the reward of a step. */
   readonly weights: RewardWeights
   readonly rewarded: PolicyAdvantages['rewarded']
@@ -98,7 +115,8 @@ export function groupAdvantages(
   )
   const scoredRollouts = played.filter(({ outcome }) => outcome.kind === 'scored').length
   const unused =
-    leftOut(log, data, scoredRollouts, config) ?? (kept.length === 0 ? 'the task is not trained on' : null)
+    leftOut(log, data, scoredRollouts, config.environment.minGroupSize) ??
+    (kept.length === 0 ? 'the task is not trained on' : null)
   return {
     learning: config.learning,
     weights: rulesOf(config).stepReward.weights({ lambda: config.learning.lambda }),
@@ -124,7 +142,7 @@ function advantageNodes(
       `advantage ${of(own.id) ?? 0}`,
       {
         'outcome O': own.outcome,
-        'score S': own.scores[step],
+        'score S': itemAt(own.scores, step),
         rule: `${reward}, lambda ${lambda}, ${advantage}, std floor ${expert.stdFloor}`,
         filtered: group.unused,
       },
@@ -144,7 +162,7 @@ function leftOut(
   log: LogReader,
   { iteration, slot, purpose }: EventData<'TrajectoryCompleted'>,
   scoredRollouts: number,
-  { environment: { minGroupSize } }: Config,
+  minGroupSize: number,
 ): string | null {
   const decided = log.byKey(`TaskDecided/${slot}/${iteration}`)?.type
   if (purpose === 'candidate' && decided !== 'TaskAccepted') return 'the candidate was not accepted'

@@ -14,6 +14,7 @@ import type { Tally } from '../learning/terms.ts'
 import { causeOf } from './causes.ts'
 import { ruleOf } from './rule.ts'
 import { type Node, node } from './tree.ts'
+import { instructionNodes } from './why-instructions.ts'
 
 type Origin = LoggedEvent<'TaskAdded'> | LoggedEvent<'TaskProposed'>
 type Decision = LoggedEvent<'TaskAccepted'> | LoggedEvent<'TaskRejected'>
@@ -29,7 +30,8 @@ export function whyTask(log: LogReader, id: string): Node {
   if (origins.length === 0) throw unknown(`run '${log.run}' has no task and no slot '${id}'`)
   const nodes = origins.map((origin) => taskNode(log, origin, historyOf(log, origin.data.slot)))
   // Rewriting may make the same task more than once, in one slot or in several.
-  return nodes.length === 1 ? nodes[0] : node(`task ${id}`, { times: nodes.length }, nodes)
+  const [only] = nodes
+  return only !== undefined && nodes.length === 1 ? only : node(`task ${id}`, { times: nodes.length }, nodes)
 }
 
 function slotNode(log: LogReader, slot: string, history: readonly LoggedEvent[]): Node {
@@ -84,12 +86,22 @@ function proposalNode(log: LogReader, proposal: LoggedEvent<'TaskProposed'>): No
       'prompt sha256': rewriter.promptSha256,
       ...placed(proposal, log),
     },
-    quotes(log, iteration, slot, critique),
+    quotesOf(log, iteration, slot, critique).map(({ rollout, step, critique, judged }) =>
+      node(`said of ${rollout}#${step}`, { critique, ...placed(judged, log) }),
+    ),
   )
 }
 
+/** A step that a line of a critique was said of. */
+export type Quote = {
+  readonly rollout: string
+  readonly step: number
+  readonly critique: string
+  readonly judged: LoggedEvent<'TrajectoryJudged'>
+}
+
 /** Finds the sources of the critique's lines (`3x text`): rollouts and steps of the parent's group. */
-function quotes(log: LogReader, iteration: number, slot: string, critique: string): Node[] {
+export function quotesOf(log: LogReader, iteration: number, slot: string, critique: string): Quote[] {
   if (critique === '') return []
   const said = critique.split('\n').map((line) => line.replace(/^\d+x /, ''))
   return groupOf(log, iteration, slot).flatMap((rollout) => {
@@ -97,7 +109,7 @@ function quotes(log: LogReader, iteration: number, slot: string, critique: strin
     if (judged?.type !== 'TrajectoryJudged') return []
     return judged.data.complaints
       .filter(({ critique }) => said.includes(critique))
-      .map(({ step, critique }) => node(`said of ${rollout}#${step}`, { critique, ...placed(judged, log) }))
+      .map(({ step, critique }) => ({ rollout, step, critique, judged }))
   })
 }
 
@@ -143,6 +155,7 @@ export function whyVersion(log: LogReader, role: 'policy' | 'reward-model', vers
     },
     [
       node('figures', metrics),
+      ...(role === 'policy' ? instructionNodes(log, version, (event) => placed(event, log)) : []),
       ...trainedGroups(log, trainedOn),
       ...(role === 'policy' ? evaluationsOf(log, version) : []),
     ],

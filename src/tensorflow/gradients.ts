@@ -1,10 +1,13 @@
 /** Gradients of the TensorFlow.js operations in the losses and composed layers. Fused kernels have their own. */
 import * as tf from '@tensorflow/tfjs-core'
+import { itemAt } from '../item-at.ts'
 
 type Attrs = Readonly<Record<string, unknown>>
 /** The gradient of the loss in each input, by the input's name, computed on demand. */
 type Pulled = Record<string, () => tf.Tensor>
 type Needs = Omit<tf.GradConfig, 'kernelName' | 'gradFunc'>
+type One = readonly [tf.Tensor]
+type Two = readonly [tf.Tensor, tf.Tensor]
 
 let registered = false
 
@@ -45,10 +48,10 @@ export function registerGradients(): void {
     ),
   )
   ofInput('Slice', (dy, x, { begin, size }) => {
-    const [from, length] = tf.slice_util.parseSliceParams(x, begin as number[], size as number[])
+    const [from = [], length = []] = tf.slice_util.parseSliceParams(x, begin as number[], size as number[])
     return tf.pad(
       dy,
-      from.map((start, i): [number, number] => [start, x.shape[i] - start - length[i]]),
+      from.map((start, i): [number, number] => [start, itemAt(x.shape, i) - start - itemAt(length, i)]),
     )
   })
   ofInput('Transpose', (dy, _x, { perm }) => {
@@ -67,27 +70,27 @@ export function registerGradients(): void {
     return tf.sub(weighted, tf.mul(tf.sum(weighted, [Number(dim)], true), y))
   })
 
-  register('Select', { inputsToSave: ['condition'] }, (dy, [condition]) => ({
+  register('Select', { inputsToSave: ['condition'] }, (dy, [condition]: One) => ({
     condition: () => tf.zerosLike(tf.cast(condition, 'float32')),
     t: () => where(dy, condition),
     e: () => where(dy, tf.logicalNot(condition)),
   }))
-  register('BatchMatMul', { inputsToSave: ['a', 'b'] }, (dy, [a, b], { transposeA, transposeB }) => ({
+  register('BatchMatMul', { inputsToSave: ['a', 'b'] }, (dy, [a, b]: Two, { transposeA, transposeB }) => ({
     a: () => (transposeA ? product(b, dy, transposeB, true) : product(dy, b, false, !transposeB)),
     b: () => (transposeB ? product(dy, a, true, transposeA) : product(a, dy, !transposeA, false)),
   }))
-  register('GatherV2', { inputsToSave: ['x', 'indices'] }, (dy, [x, indices], { axis, batchDims }) => {
+  register('GatherV2', { inputsToSave: ['x', 'indices'] }, (dy, [x, indices]: Two, { axis, batchDims }) => {
     if (Number(axis) !== 0 || Number(batchDims) !== 0)
       throw new Error('gather has a gradient only along axis 0')
     const rows = () => tf.reshape(dy, [indices.size, ...x.shape.slice(1)])
     const segments = () => tf.reshape(indices, [indices.size]) as tf.Tensor1D
-    return { x: () => tf.unsortedSegmentSum(rows(), segments(), x.shape[0]), indices: () => indices }
+    return { x: () => tf.unsortedSegmentSum(rows(), segments(), itemAt(x.shape, 0)), indices: () => indices }
   })
   registerParts('Concat', { saveAllInputs: true }, (dy, parts, { axis }) => {
-    const [along] = tf.util.parseAxisParam(axis as number, parts[0].shape)
+    const [along = 0] = tf.util.parseAxisParam(axis as number, itemAt(parts, 0).shape)
     return tf.split(
       dy,
-      parts.map((part) => part.shape[along]),
+      parts.map((part) => itemAt(part.shape, along)),
       along,
     )
   })
@@ -98,15 +101,17 @@ export function registerGradients(): void {
   })
 }
 
-function register(
+/** @param needs decides which tensors are saved for `pull` */
+function register<Saved extends readonly tf.Tensor[]>(
   kernelName: string,
   needs: Needs,
-  pull: (dy: tf.Tensor, saved: readonly tf.Tensor[], attrs: Attrs) => Pulled,
+  pull: (dy: tf.Tensor, saved: Saved, attrs: Attrs) => Pulled,
 ): void {
   tf.registerGradient({
     kernelName,
     ...needs,
-    gradFunc: (dy, saved, attrs) => pull(dy as tf.Tensor, saved, attrs as unknown as Attrs),
+    gradFunc: (dy, saved, attrs) =>
+      pull(dy as tf.Tensor, saved as unknown as Saved, attrs as unknown as Attrs),
   })
 }
 
@@ -116,13 +121,13 @@ function registerParts(
   needs: Needs,
   pull: (dy: tf.Tensor, saved: readonly tf.Tensor[], attrs: Attrs) => tf.Tensor[],
 ): void {
-  register(kernelName, needs, (dy, saved, attrs) =>
+  register(kernelName, needs, (dy, saved: readonly tf.Tensor[], attrs) =>
     Object.fromEntries(pull(dy, saved, attrs).map((part, i) => [i, () => part])),
   )
 }
 
 function ofInput(kernel: string, pull: (dy: tf.Tensor, x: tf.Tensor, attrs: Attrs) => tf.Tensor): void {
-  register(kernel, { inputsToSave: ['x'] }, (dy, [x], attrs) => ({ x: () => pull(dy, x, attrs) }))
+  register(kernel, { inputsToSave: ['x'] }, (dy, [x]: One, attrs) => ({ x: () => pull(dy, x, attrs) }))
 }
 
 function ofOutput(
@@ -130,14 +135,16 @@ function ofOutput(
   input: string,
   pull: (dy: tf.Tensor, y: tf.Tensor, attrs: Attrs) => tf.Tensor,
 ): void {
-  register(kernel, { outputsToSave: [true] }, (dy, [y], attrs) => ({ [input]: () => pull(dy, y, attrs) }))
+  register(kernel, { outputsToSave: [true] }, (dy, [y]: One, attrs) => ({
+    [input]: () => pull(dy, y, attrs),
+  }))
 }
 
 type Pull = (dy: tf.Tensor, a: tf.Tensor, b: tf.Tensor) => tf.Tensor
 
 /** Registers an operation on two inputs a and b that may have been broadcast. Gradients of broadcast axes are summed. */
 function elementwise(kernel: string, pull: { readonly a: Pull; readonly b: Pull }): void {
-  register(kernel, { inputsToSave: ['a', 'b'] }, (dy, [a, b]) => ({
+  register(kernel, { inputsToSave: ['a', 'b'] }, (dy, [a, b]: Two) => ({
     a: () => toShape(pull.a(dy, a, b), a.shape),
     b: () => toShape(pull.b(dy, a, b), b.shape),
   }))

@@ -95,7 +95,7 @@ function configFor(
 }
 
 async function open(setting: Setting, config: Config): Promise<OpenSetting> {
-  return { setting, environment: await setting.open(config, sectionOf(setting, config)) }
+  return { setting, environment: await setting.open(config, sectionOf(setting, config.environment)) }
 }
 
 type Played = { readonly seed: Seed; readonly actions: readonly string[]; readonly ended: Episode }

@@ -6,6 +6,7 @@ import { endpointOf } from '../../src/actors/learner/endpoint.ts'
 import type { RlError } from '../../src/errors.ts'
 import { connectLog } from '../../src/events/log-client.ts'
 import { connectBus } from '../../src/events/nats/connect.ts'
+import { providerOf } from '../../src/models/registry.ts'
 import { startTestHead } from '../support/run.ts'
 import { startScriptedEndpoint } from '../support/scripted-endpoint.ts'
 import { smallConfig } from './loop.ts'
@@ -17,14 +18,17 @@ test('two processes and a restart of each make no more calls than allowed, and t
   })
   const section = { provider: 'openai', model: 'judge', baseUrl: faulty.url, maxCalls: 7 }
   const config = smallConfig({ rewardModel: section })
+  const { rewardModel } = config
+  const provider = providerOf(rewardModel, config)
   const codes: unknown[] = []
   for (let restart = 0; restart < 2; restart++)
     await Promise.all(
       (['reward-model', 'reward-model-worker'] as const).map(async (user) => {
         const bus = await connectBus(head.addressOf(user))
         const log = connectLog({ bus, run: 'test', actor: 'reward-model' })
-        const budget = callBudgetOf(log, 'reward-model', config)
-        const model = await endpointOf('rewardModel', config.rewardModel, config, 60, budget)
+        const calls = callBudgetOf(log, 'reward-model', rewardModel.expert.maxCalls)
+        const calling = { budgetSeconds: 60, callSeconds: 60, calls }
+        const model = await endpointOf('rewardModel', rewardModel, provider, calling)
         const prompt = { messages: [{ role: 'user' as const, content: 'good?' }] }
         await model
           .generate([{ prompt, maxTokens: 1, temperature: 0, seed: [0, 0] }])

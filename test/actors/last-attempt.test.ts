@@ -16,7 +16,7 @@ function verdict(rollout: string, score: -1 | 1) {
 
 function unjudged(): EventData<'StepScored'>[] {
   const input = { rollouts: [{ rollout: 'lost', steps: 1 }], iteration: 1, task, rewardModelVersion: 0 }
-  const events = lastAttempt(parseConfig({}))({ kind: 'judge', input } as never, 3, 'no key') ?? []
+  const events = lastAttempt(parseConfig({}).adaptation)({ kind: 'judge', input } as never, 3, 'no key') ?? []
   return events.map(({ data }) => data as EventData<'StepScored'>)
 }
 

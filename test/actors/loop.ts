@@ -97,11 +97,14 @@ export function playLoop({ config, order, restartAt, fails, interventions = [] }
 
   function doJob(role: Role, job: Job): NewEvent[][] {
     if (job.kind === 'load-tasks') return [loadTasks(job.input)]
-    if (job.kind === 'cold-start') return [[modelUpdated(role, simulatedColdStart(modelRole(role), config))]]
+    if (job.kind === 'cold-start')
+      return [[modelUpdated(role, simulatedColdStart(modelRole(role), config.simulation))]]
     if (job.kind === 'train') {
       const input = job.input
       const models = versions.at(input.parentVersion, input.parentVersion)
-      return [[modelUpdated(role, simulatedUpdate(modelRole(role), input, models, config))]]
+      return [
+        [modelUpdated(role, simulatedUpdate(modelRole(role), input, models, config.simulation, config))],
+      ]
     }
     if (job.kind === 'rewrite') {
       const input = job.input
@@ -111,9 +114,9 @@ export function playLoop({ config, order, restartAt, fails, interventions = [] }
     const { input } = job
     const models = versions.at(0, input.rewardModelVersion)
     return input.rollouts.flatMap(({ rollout }) =>
-      simulatedJudge(input, trajectories.get(rollout)!, models, config).map((data): NewEvent[] => [
-        { type: 'StepScored', data },
-      ]),
+      simulatedJudge(input, trajectories.get(rollout)!, models, config.rewardModel.samples).map(
+        (data): NewEvent[] => [{ type: 'StepScored', data }],
+      ),
     )
   }
 
@@ -133,7 +136,7 @@ export function playLoop({ config, order, restartAt, fails, interventions = [] }
     const models = versions.at(request.policyVersion, 0)
     const trajectory = fails?.(request)
       ? null
-      : simulatedRollout(request, tasks.get(request.task)!, models, config)
+      : simulatedRollout(request, tasks.get(request.task)!, models, config.simulation)
     if (trajectory) return { type: 'TrajectoryCompleted', data: trajectory }
     const { rollout, iteration, purpose, slot, task } = request
     const data = {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readCredentials, runFolder, writeCredentials } from '../../src/broker/connection.ts'
+import { readConnection, readCredentials, runFolder, writeCredentials } from '../../src/broker/connection.ts'
 import { RlError } from '../../src/errors.ts'
 import { temporaryFolder } from '../support/run.ts'
 
@@ -20,6 +20,9 @@ test('credentials are read as they were written; a damaged file is refused by it
     const read = () => readCredentials(folder, 'head')
     assert.throws(read, (error: unknown) => error instanceof RlError && error.message.includes(file), damaged)
   }
+  mkdirSync(folder.connection)
+  const read = () => readConnection(folder.connection)
+  assert.throws(read, (error: unknown) => error instanceof RlError && error.code === 'run.bad-connection')
 })
 
 test.run()

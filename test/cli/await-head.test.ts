@@ -1,6 +1,8 @@
 /** Processes beside a run that were started before its head. */
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { runFolder } from '../../src/broker/connection.ts'
 import { awaitHead } from '../../src/cli/await-head.ts'
 import { explain } from '../../src/errors.ts'
 import { startTestHead, temporaryFolder, until } from '../support/run.ts'
@@ -24,6 +26,24 @@ test('they wait for the head and for the first event of its run, and say so once
   await waiting
   assert.is(said.length, 1)
   assert.match(said[0], /waiting for the head of run 'test'.*npm start -- --role head --run test/)
+  await head.close()
+})
+
+test('they wait for a head that has made the file of its log and nothing in it', async () => {
+  const root = temporaryFolder()
+  process.env.RL_RUNS = root
+  const { folder, log } = runFolder('test')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(log, '')
+  const said: string[] = []
+  const waiting = awaitHead({
+    ...{ run: 'test', nats: null, user: 'environment-worker' as const },
+    say: (line) => void said.push(line),
+  })
+  await Promise.race([waiting, until('it waits', () => said.length > 0)])
+  const head = await startTestHead({ root })
+  head.service.append([runStarted])
+  await waiting
   await head.close()
 })
 

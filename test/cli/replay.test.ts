@@ -121,6 +121,22 @@ test('rl export writes every form', async () => {
   }
 })
 
+test('rl export ends an exporter of a user that never ends', async () => {
+  const module = join(root, 'endless.mjs')
+  writeFileSync(
+    module,
+    `const write = () => new Promise(() => setInterval(() => {}, 100))
+export const exporters = [{ name: 'endless', summary: 'never ends', write }]`,
+  )
+  const words = ['export', 'run', '--module', module, '--format', 'endless', '-o', join(root, 'endless')]
+  const { status, err } = await rl(...words, '--timeout', '0.2')
+  assert.is(status, 1)
+  assert.match(err, /endless\.mjs: exporters: 'endless': write\(\): no answer within 0\.2 s/)
+  const odd = await rl(...words, '--timeout', 'soon')
+  assert.is(odd.status, 2)
+  assert.match(odd.err, /--timeout is a number of seconds up to 1000000, and 'soon' is none/)
+})
+
 test('rl attest and rl verify agree, and a flipped byte is named', async () => {
   const file = join(root, 'attest.json')
   writeFileSync(file, (await rl('attest', 'run')).out)

@@ -104,6 +104,13 @@ test('files that are missing or broken, and words without =, are refused', () =>
   assert.is(refusal({ set: ['__proto__.x=1'] }).code, 'config.usage')
 })
 
+test('a text that YAML refuses for its first character is taken as it is by --set and variables', () => {
+  const { environment } = loadConfig({ set: ['environment.module=@me/env'] })
+  assert.is(environment.module, '@me/env')
+  assert.is(loadConfig({ env: { RL_ENVIRONMENT_MODULE: '@me/env' } }).environment.module, '@me/env')
+  assert.is(refusal({ set: ['environment.data=[1'] }).code, 'config.yaml')
+})
+
 test('a file in another encoding is refused as that', () => {
   const file = join(folder, 'wide.yaml')
   for (const [bytes, told] of [
@@ -137,6 +144,11 @@ test('a key is read under the name that it had before', () => {
   assert.is(sizeOf({ env: { RL_ENVIRONMENT_LEAST_GROUP: '3' } }), 3)
   const file = fileWith('environment:\n  minGroupSize: 5\n')
   assert.is(sizeOf({ file, set: ['environment.leastGroup=3'] }), 3)
+  const freeOf = (sources: ConfigSources) => loadConfig(sources).run.expert.keepFreeMegabytes
+  assert.is(freeOf({ file: fileWith('log:\n  keepFreeMegabytes: 7\n') }), 7)
+  assert.is(freeOf({ set: ['log={keepFreeMegabytes: 7}'] }), 7)
+  assert.is(loggedConfig({ log: { keepFreeMegabytes: 7 } }).run.expert.keepFreeMegabytes, 7)
+  assert.match(refusal({ file: fileWith('log:\n  keep: 7\n') }).message, /run\.yaml:1: unknown key 'log'/)
   const { minGroupSize, ...environment } = loadConfig({}).environment
   assert.is(
     loggedConfig({ environment: { ...environment, leastGroup: minGroupSize + 1 } }).environment.minGroupSize,
@@ -151,8 +163,6 @@ test('a fine point may be written without the map that holds it, whatever gives 
   assert.is(betaOf({ file: short, set: ['policy.training.expert.beta1=0.6'] }), 0.6)
   assert.is(betaOf({ env: { RL_POLICY_TRAINING_BETA1: '0.7' } }), 0.7)
   assert.is(betaOf({ env: { RL_POLICY_TRAINING_EXPERT_BETA1: '0.8' } }), 0.8)
-  const both = fileWith('policy:\n  training:\n    expert: { beta1: 0.4 }\n    beta1: 0.5\n')
-  assert.is(betaOf({ file: both }), 0.4)
   assert.match(
     refusal({ file: fileWith('learning:\n  overlong:\n    factor: -1\n') }).message,
     /run\.yaml:3: /,
@@ -161,6 +171,30 @@ test('a fine point may be written without the map that holds it, whatever gives 
     refusal({ set: ['environment.resetOptimizer=true'] }).hint ?? '',
     'training.expert.resetOptimizer',
   )
+})
+
+test('two names of one key with two values are refused by both names', () => {
+  const message = (one: string, two: string) => `${one} and ${two} are the same key, and their values differ`
+  const both = (value: number) =>
+    fileWith(`policy:\n  training:\n    expert: { beta1: 0.4 }\n    beta1: ${value}\n`)
+  const error = refusal({ file: both(0.5) })
+  assert.is(
+    error.message,
+    `${both(0.5)}:4: ${message('policy.training.expert.beta1', 'policy.training.beta1')}`,
+  )
+  assert.is(error.code, 'config.invalid')
+  assert.is(error.hint, 'keep policy.training.expert.beta1')
+  assert.is(loadConfig({ file: both(0.4) }).policy.training.expert.beta1, 0.4)
+  const [former, present] = ['environment.leastGroup', 'environment.minGroupSize']
+  assert.is(
+    refusal({ set: [`${former}=3`, `${present}=5`] }).message,
+    `--set ${present}: ${message(former, present)}`,
+  )
+  const env = { RL_ENVIRONMENT_LEAST_GROUP: '3', RL_ENVIRONMENT_MIN_GROUP_SIZE: '5' }
+  assert.match(refusal({ env }).message, /environment\.leastGroup and environment\.minGroupSize are the same/)
+  assert.match(refusal({ set: ['environment={leastGroup: 3, minGroupSize: 5}'] }).message, /are the same key/)
+  assert.is(loadConfig({ set: [`${present}=3`, `${present}=5`] }).environment.minGroupSize, 5)
+  assert.is(loggedConfig({ environment: { leastGroup: 3, minGroupSize: 5 } }).environment.minGroupSize, 5)
 })
 
 test('a log of an older run is read with all keys where they stood', () => {

@@ -2,7 +2,7 @@
  * Configs drawn from the schema: each is refused by name before anything starts, or its run reaches the end of an iteration. The short
  * run draws 200, and `npm run test:all` 2,000.
  */
-import '../../src/cli/packages.ts'
+import '../../src/setting-packages.ts'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type ConfigKey, configKeys } from '../../src/config/keys.ts'

@@ -280,7 +280,8 @@ test('every part that throws is named with file, line and task; one that hangs w
       'outcome\\(\\)': () => episode.outcome(),
       'acting\\.words\\(\\)': () => acting.words?.(environment),
       'acting\\.view\\(\\)': () => acting.view?.(environment),
-      'judging\\.causes\\.wordFor\\(\\)': () => judging.causes.wordFor({} as never),
+      'judging\\.causes\\.wordFor\\(\\)': () =>
+        judging.causes.wordFor({ task: 'a', action: 'go', earlier: [], progress: 0, label: 1 }),
       'expert\\(\\)': () => setting.expert?.(environment, over),
       'check\\(\\)': () => setting.check?.(limited, boom, {}),
     }
@@ -290,7 +291,7 @@ test('every part that throws is named with file, line and task; one that hangs w
   for (const [part, ask] of Object.entries({ ...thrown.told, ...thrown.atOnce, ...thrown.other })) {
     const message = await refusal((async () => ask())())
     assert.match(message, new RegExp(`user-setting\\.test\\.ts:\\d+:\\d+: ${part} failed: TypeError: boom`))
-    if (/step|settle|progress|rewrit|outcome/.test(part)) assert.match(message, /\(task 'a'/)
+    if (/step|settle|progress|rewrit|outcome|wordFor/.test(part)) assert.match(message, /\(task 'a'/)
   }
   const hung = await asked(never)
   for (const [part, ask] of Object.entries(hung.told))

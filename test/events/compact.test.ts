@@ -1,12 +1,13 @@
 /** An archived log gives what it gave before, wherever its archiving was cut off. */
 import { spawnSync } from 'node:child_process'
-import { cpSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
+import { RlError } from '../../src/errors.ts'
 import type { LoggedEvent } from '../../src/events/catalogue.ts'
 import { compactLog } from '../../src/events/compact.ts'
 import { digestOf } from '../../src/events/digest.ts'
@@ -181,6 +182,11 @@ test('a segment that is missing or changed is told by name, and the rest can be 
     if (!result.ok) assert.match(result.reason, /is missing/)
     assert.is(reader.positionOf('key', 'PolicyUpdated/3'), before.byKey?.position)
   })
+  mkdirSync(path)
+  assert.throws(
+    () => readSegment(folder, row),
+    (error: unknown) => error instanceof RlError && error.code === 'log.segment-corrupt',
+  )
 })
 
 test.run()

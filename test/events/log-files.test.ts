@@ -19,8 +19,9 @@ import * as assert from 'uvu/assert'
 import { RlError } from '../../src/errors.ts'
 import { CATALOGUE, type NewEvent } from '../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../src/events/codec.ts'
-import { type EventLog, openLog, refuseLostRun } from '../../src/events/log.ts'
+import { type EventLog, openLog } from '../../src/events/log.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
+import { refuseLostRun } from '../../src/events/lost-log.ts'
 import { verifyLog } from '../../src/events/verify.ts'
 import { writeError } from '../../src/events/write-errors.ts'
 import { temporaryFolder } from '../support/run.ts'
@@ -200,9 +201,26 @@ for (const [what, lose, back] of [
     const error = errorOf(() => openLog(path, options))
     assert.is(error.code, 'log.lost')
     assert.match(error.message, /events\.db/)
+    assert.is.not(told(path), null)
     back(path)
+    assert.is(told(path), null)
     goesOn(path)
   })
+
+/** Returns what `rl log verify` tells of a log that it does not take for sound. */
+function told(path: string): string | null {
+  try {
+    const reader = openLogReader(path)
+    try {
+      const verified = verifyLog(reader)
+      return verified.ok ? null : verified.reason
+    } finally {
+      reader.close()
+    }
+  } catch (error) {
+    return (error as Error).message
+  }
+}
 
 test('a folder that holds a run and no log is no new run', () => {
   for (const left of [

@@ -7,6 +7,7 @@ import { logTarget } from './run-folders.ts'
 import { answerTarget, streamTarget } from './streams.ts'
 import type { Target } from './target.ts'
 import { templateTarget } from './templates.ts'
+import { folderTarget } from './whole-folders.ts'
 
 export const TARGETS: readonly Target[] = [
   eventTarget,
@@ -21,4 +22,5 @@ export const TARGETS: readonly Target[] = [
   ggufTarget,
   modelFolderTarget,
   logTarget,
+  folderTarget,
 ]

@@ -325,6 +325,20 @@ test('the result of a tool that failed says so', () => {
   )
 })
 
+test("the schema of a message's answer and strict tools reach the model", () => {
+  const schema = { type: 'object', properties: { n: { enum: [1, 2] } }, required: ['n'] }
+  const tool = { name: 'look', input_schema: { type: 'object' }, strict: true, eager_input_streaming: null }
+  const body = chatOf({
+    ...{ output_config: { format: { type: 'json_schema', schema }, effort: null }, tools: [tool] },
+    cache_control: { type: 'ephemeral' },
+  })
+  assert.equal(body.response_format, { type: 'json_schema', json_schema: { name: 'answer', schema } })
+  assert.equal(body.tools, [
+    { type: 'function', function: { name: 'look', parameters: { type: 'object' }, strict: true } },
+  ])
+  assert.throws(() => chatOf({ output_config: { effort: 'low' } }), 'output_config.effort')
+})
+
 test('top_k of 0 asks for all tokens, and none for the default of the server', () => {
   assert.is(chatOf({ top_k: 0 }).top_k, -1)
   assert.is(chatOf({ top_k: 7 }).top_k, 7)

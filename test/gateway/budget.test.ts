@@ -25,7 +25,7 @@ test('agents make no more calls than policy.maxCalls allows, and the log is told
   const rollouts = openRollouts()
   const upstream = openUpstream({ key: null, callMs: 60_000 })
   const targetOf = () => target
-  const permit = callBudgetOf(log, 'environment', config)?.spend
+  const permit = callBudgetOf(log, 'environment', config.policy.expert.maxCalls)?.spend
   const calls = agentCalls({ upstream, targetOf, permit, clean: (text) => text, onFault() {}, onUntold() {} })
   const task = { id: 'a', environment: 'agents', kind: 'talk', goal: 'talk', recipe: {} }
   const tasks = [{ slot: 'train/0', split: 'train', index: 0, total: 1, task }] as const

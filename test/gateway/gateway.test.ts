@@ -350,6 +350,22 @@ test('another model than the one that plays is refused by name, and the list tel
   await post(taken.outcome_url, taken.key, { success: true })
 })
 
+test('an agent cannot bring the answer itself', async () => {
+  answer = () => completion({ content: 'x' }, { prompt: [1], tokens: [2] })
+  const taken = await take('given')
+  const asked = endpoint.asked.length
+  const body = {
+    model: 'scripted',
+    messages: [{ role: 'user', content: 'hi' }],
+    given_answer: { content: 'mine' },
+  }
+  const given = await post(`${taken.url}/chat/completions`, taken.key, body)
+  assert.is(given.status, 400)
+  assert.match(await given.text(), /'given_answer' is not passed on/)
+  assert.is(endpoint.asked.length, asked)
+  await post(taken.outcome_url, taken.key, { success: true })
+})
+
 test('what a stream refuses is still asked of whole answers', async () => {
   const seen: [boolean, boolean][] = []
   answer = (asked, response) => {

@@ -14,12 +14,10 @@ import { openLogReader } from '../../src/events/log-reader.ts'
 import { connectBus } from '../../src/events/nats/connect.ts'
 import { joinRun } from '../../src/gateway/start.ts'
 import { openLocalModel } from '../../src/models/local/model.ts'
-import { presetConfig } from '../../src/models/local/presets.ts'
 import { startModelServer } from '../../src/models/local/server.ts'
-import { createTokenizer } from '../../src/models/local/tokenizer.ts'
-import { trainWordTokenizer } from '../../src/models/local/word-tokenizer.ts'
 import { replay } from '../../src/replay/replay.ts'
 import { startTrainer } from '../../src/trainer/trainer.ts'
+import { writeGuessingModel } from '../support/guessing-model.ts'
 import { eventsBelow } from '../support/logged.ts'
 import { type Started, startProcess } from '../support/processes.ts'
 import { temporaryFolder, until } from '../support/run.ts'
@@ -46,25 +44,9 @@ function start(words: readonly string[], env: Readonly<Record<string, string>> =
 
 const eventsOf = <T extends EventType>(type: T) => eventsBelow(root)(RUN, [type])
 
-async function writeModel(folder: string): Promise<void> {
-  const words = Array.from({ length: 10 }, (_, i) => String(i))
-  const files = trainWordTokenizer({
-    words: ['Guess a number from 1 to 9.', 'Higher. Lower. Right.', ...words],
-  })
-  const tokenizer = createTokenizer(files)
-  const config = presetConfig('nano', {
-    vocabSize: tokenizer.size,
-    contextTokens: 256,
-    endToken: tokenizer.endToken,
-  })
-  const model = await openLocalModel({ config, tokenizer: files, seed: 1, backend: 'wasm' })
-  await model.save(folder)
-  await model.close()
-}
-
 test('an agent behind the gateway is judged, trained on, and plays on with the new version', async () => {
   const folder = join(root, 'model')
-  await writeModel(folder)
+  await writeGuessingModel(folder)
   const model = await openLocalModel({ folder, backend: 'wasm' })
   const server = await startModelServer(model, {
     name: 'tiny',
@@ -196,6 +178,8 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   diff: [RUN, RUN],
   why: [RUN, 'task', 'guess-3'],
   rescore: [RUN, '--set', 'learning.lambda=0.5'],
+  report: [RUN, '-o', join(root, 'report.html')],
+  train: ['--help'],
   export: [RUN, '--format', 'jsonl', '-o', join(root, 'exported.jsonl')],
   attest: [RUN],
   verify: [RUN],

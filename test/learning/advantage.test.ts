@@ -62,6 +62,26 @@ test('equal rewards give zeros, counted as flat', () => {
   }
 })
 
+test('filtered imitates what succeeded, and weighted all of it, the better the more', () => {
+  const by = (name: string, group: readonly RewardedRollout[]) => {
+    const rule = ADVANTAGES.find((one) => one.name === name)!
+    const result = advantagesBy(group, rule, options('task'))
+    return group.map(({ id }) => [...result.byRollout.get(id)!])
+  }
+  const mixed = [rollout('a', 1, [0, 0]), rollout('b', -1, [0]), rollout('c', -1, [0])]
+  assert.equal(by('filtered', mixed), [[1, 1], [0], [0]])
+  // Rewards 1, 1, -1, -1 over the steps: the z-scores are 1 and -1.
+  const [[first], [second]] = by('weighted', mixed)
+  close(first, Math.E)
+  close(second, 1 / Math.E)
+  // Without variance there is nothing to weigh: success is imitated, failure is not.
+  const alike = (outcome: -1 | 1) => [rollout('a', outcome, [0]), rollout('b', outcome, [0])]
+  assert.equal(by('weighted', alike(1)), [[1], [1]])
+  assert.equal(by('weighted', alike(-1)), [[0], [0]])
+  const rare = [rollout('a', 1, [0]), ...Array.from({ length: 50 }, (_, i) => rollout(`b${i}`, -1, [0]))]
+  assert.equal(by('weighted', rare)[0], [20])
+})
+
 test('a floor keeps small differences small', () => {
   const judged = [rollout('a', -1, [0.02]), rollout('b', -1, [0])]
   close(advantages(judged, options('step-index')).byRollout.get('a')![0], 1)

@@ -11,8 +11,16 @@ import { temporaryFolder } from '../support/run.ts'
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
 const lock = read('package-lock.json')
+/** `npm run -s` above would make npm say nothing. */
+const env = { ...process.env, npm_config_loglevel: 'notice' }
 const npm = (words: readonly string[], cwd = '.') =>
-  spawnSync('npm', words, { cwd, encoding: 'utf8', shell: process.platform === 'win32', timeout: 240_000 })
+  spawnSync('npm', words, {
+    cwd,
+    env,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+    timeout: 240_000,
+  })
 const OFFLINE = /audit endpoint|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/
 
 test('npm compiles nothing: prebuilt modules are here for every platform', () => {

@@ -1,7 +1,7 @@
 /** The launcher as people meet it: an old Node starts a script of this project, in a folder of its own with a cold cache. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -90,6 +90,30 @@ test('an installed package keeps what it gets where npm ci does not remove it', 
   execFileSync(process.execPath, [join(installed, 'bin', 'rl.mjs')], { env })
   assert.equal(readdirSync(join(root, 'rlanything')), ['compiled'])
   assert.not(existsSync(join(installed, '.cache')))
+})
+
+test('options of an outer npm do not reach the npm that gets a Node, but its registry does', () => {
+  const root = freshFolder()
+  const npm = `#!/bin/sh\nenv | grep -i '^npm_config_' | sort > '${root}/env'\nexit 1\n`
+  writeFileSync(join(root, 'npm'), npm, { mode: 0o755 })
+  writeFileSync(
+    join(root, 'get.mjs'),
+    "import { getNode } from './bin/node.mjs'\ngetNode(['node-none@1.0.0', 'sha512-'])\n",
+  )
+  const own = Object.entries(process.env).filter(([name]) => !/^npm_config_/i.test(name))
+  const { status } = spawnSync(process.execPath, [join(root, 'get.mjs')], {
+    env: {
+      ...Object.fromEntries(own),
+      PATH: `${root}${delimiter}${process.env.PATH}`,
+      npm_config_pack_destination: '/elsewhere',
+      NPM_CONFIG_JSON: 'true',
+      npm_config_dry_run: 'true',
+      npm_config_workspace: 'packages/a',
+      npm_config_registry: 'http://127.0.0.1:9',
+    },
+  })
+  assert.is(status, 1)
+  assert.is(readFileSync(join(root, 'env'), 'utf8'), 'npm_config_registry=http://127.0.0.1:9\n')
 })
 
 const OLD = OLD_NODE

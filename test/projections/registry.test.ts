@@ -127,6 +127,19 @@ export const exporters = [
   assert.match(await told('boom'), /silent\.mjs:4:\d+: exporters: 'boom': write\(\) failed: TypeError/)
 })
 
+test('an exporter that never ends is told with its limit', async () => {
+  const module = join(temporaryFolder(), 'slow.mjs')
+  writeFileSync(
+    module,
+    `export const exporters = [{ name: 'slow', summary: 'never', write: () => new Promise(() => {}) }]`,
+  )
+  const [slow] = (await exportersWith(module, 0.05)).slice(-1)
+  const { message, code, hint } = await refusal(() => slow.write({} as never, 'out'))
+  assert.match(message, /slow\.mjs: exporters: 'slow': write\(\): no answer within 0\.05 s/)
+  assert.is(code, 'exporter.invalid')
+  assert.is(hint, '--timeout sets the time limit')
+})
+
 test('a format of a user is written beside ours', async () => {
   const folder = temporaryFolder()
   const module = join(folder, 'formats.mjs')

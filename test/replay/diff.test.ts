@@ -14,12 +14,14 @@ import { recordLoop } from './record.ts'
 test('two runs of the same config and seed hold the same facts', () => {
   const root = temporaryFolder()
   const [a, b] = ['a', 'b'].map((run) => recordLoop(root, run, smallConfig()))
-  const { divergence, config, figures, shared } = diffRuns(a, b)
+  const { divergence, config, figures, tasks, shared } = diffRuns(a, b)
   assert.is(divergence, null)
   assert.equal(config, [])
   assert.is(shared, 0)
   assert.ok(figures.length > 0)
   for (const { difference } of figures) assert.is(difference.value, 0)
+  for (const task of tasks) assert.is(task.a, task.b)
+  assert.is(tasks.filter(({ group }) => group === 'train 1').length, 3)
   for (const log of [a, b]) log.close()
 })
 

@@ -1,12 +1,15 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { decode as unpack } from '@msgpack/msgpack'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
+import { RlError } from '../../src/errors.ts'
 import { CATALOGUE } from '../../src/events/catalogue.ts'
 import { type LogReader, openLogReader, type ReadOptions } from '../../src/events/log-reader.ts'
 import { verifyLog } from '../../src/events/verify.ts'
+import { openKept } from '../../src/projections/kept.ts'
 import { expectationOf, readExpectation, surprise } from '../../src/replay/expectation.ts'
-import { keptDigests, openRebuild } from '../../src/replay/projections.ts'
+import { keptDigests, openRebuild, rebuildKept, withKeptFile } from '../../src/replay/projections.ts'
 import { replay } from '../../src/replay/replay.ts'
 import { rulingAt } from '../../src/replay/rule.ts'
 import { walk } from '../../src/replay/walk.ts'
@@ -123,6 +126,27 @@ test('kept projections are compared on a copy', () => {
   const root = temporaryFolder()
   const log = recordLoop(root, 'kept', smallConfig())
   assert.is(keptDigests(runFolder('kept', root).projections, log), null)
+  log.close()
+})
+
+test('damaged projections are told by their file, and folded anew they are as before', () => {
+  const root = temporaryFolder()
+  const log = recordLoop(root, 'damaged', smallConfig())
+  const file = runFolder('damaged', root).projections
+  const { digests } = rebuildKept(file, log)
+  const sound = readFileSync(file)
+  for (const harmed of [sound.subarray(0, sound.length >> 1), Buffer.from('no database at all')]) {
+    writeFileSync(file, harmed)
+    for (const read of [
+      () => keptDigests(file, log),
+      () => withKeptFile(file, (db) => openKept(db).catchUp(log)),
+    ])
+      assert.throws(
+        read,
+        (error: unknown) => error instanceof RlError && error.code === 'projections.damaged',
+      )
+    assert.equal(rebuildKept(file, log).digests, digests)
+  }
   log.close()
 })
 

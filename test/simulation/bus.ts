@@ -249,6 +249,9 @@ export function connectSimulated(options: BusOptions): SimulatedBus {
         return broker.enqueue(message, id)
       }),
     queued: (queue, sequence) => call(queue.name, () => broker.look(queue, sequence)),
+    queueDepth({ name }) {
+      throw new Error(`no simulated process asks how full ${name} is`)
+    },
     store: ({ name }) => ({
       ensure: () => call(`store ${name}`, () => broker.ensureStore(name), STORE_MS),
       get: (key) => call(`${name} ${key}`, () => broker.valueOf(name, key), STORE_MS),

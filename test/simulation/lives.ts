@@ -163,7 +163,7 @@ export async function roleLife(
       frames,
       heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
       attempts: config.run.expert.attempts,
-      giveUp: lastAttempt(config),
+      giveUp: lastAttempt(config.adaptation),
       platform,
       connect: () => connect(user, `${process.name}-actor`),
     })

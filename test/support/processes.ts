@@ -54,8 +54,9 @@ export function startHead(
   run: string,
   settings: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
+  more: readonly string[] = [],
 ): Started {
-  const words = settings.flatMap((setting) => ['--set', setting])
+  const words = [...settings.flatMap((setting) => ['--set', setting]), ...more]
   return startProcess(['src/main.ts', '--role', 'head', '--run', run, ...words], { ...env, RL_RUNS: root })
 }
 

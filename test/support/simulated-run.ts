@@ -38,7 +38,7 @@ export function victim(root: string, run: string, kind: string, head: Started): 
 }
 
 /** What holds of every run, whatever happened to its processes. */
-export function checkInvariants(root: string, run: string): void {
+export function checkInvariants(root: string, run: string, iterations = ITERATIONS): void {
   const events = eventsBelow(root)(run)
   for (const [index, event] of events.entries())
     assert.is(event.position, index + 1, 'positions have no gaps')
@@ -50,7 +50,7 @@ export function checkInvariants(root: string, run: string): void {
   const versions = events.flatMap((event) => (event.type === 'PolicyUpdated' ? [event.data.version] : []))
   assert.equal(
     versions,
-    Array.from({ length: ITERATIONS + 1 }, (_, version) => version),
+    Array.from({ length: iterations + 1 }, (_, version) => version),
   )
   const live = new Database(runFolder(run, root).projections)
   const rebuilt = new Database(':memory:')

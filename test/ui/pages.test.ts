@@ -88,11 +88,12 @@ test('what is not there is told with the nearest name or the last position', asy
     const cookie = await sessionOf(server)
     const fault = async (path: string) => {
       const { status, body } = await ask(server, path, { cookie })
-      return { status, ...(JSON.parse(body) as { code: string; hint: string }) }
+      return { status, ...(JSON.parse(body) as { code: string; hint: string; near?: unknown }) }
     }
     const run = await fault('/api/r/rum/head')
     assert.is(run.status, 404)
     assert.match(run.hint, "'run'")
+    assert.equal((await fault('/api/r/quite-another/head')).near, { path: '/' })
     assert.is((await fault('/api/r/..%2f..%2fetc/head')).code, 'run.unknown')
     assert.match((await fault('/api/r/run/head?at=999999999')).hint, /positions are 1 to \d+/)
     assert.is((await fault('/api/r/run/head?at=-1')).code, 'ui.bad-position')
@@ -181,6 +182,9 @@ else
         await page.getByRole('button', { name: /past/ }).waitFor()
         await page.keyboard.press('L')
         await page.getByRole('button', { name: '● live' }).waitFor()
+        await page.keyboard.press('?')
+        await page.getByText(`ssh -L ${server.port}:127.0.0.1:${server.port}`).waitFor()
+        await page.keyboard.press('Escape')
         await page.keyboard.press('g')
         await page.keyboard.press('r')
         await page.getByRole('heading', { name: 'Runs' }).waitFor()

@@ -1,4 +1,4 @@
-import type { Language } from './executor.ts'
+import type { Language } from './provider.ts'
 
 /** A hostile program that a sandbox must contain. If it gets through, it prints ESCAPED (trial.ts). */
 export type Attack = {

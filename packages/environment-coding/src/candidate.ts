@@ -1,6 +1,6 @@
 /** Reads a rewritten problem out of a language model's text (rlanything 4.4). Whether it is any good, its trial tells. */
 
-import { safeParse } from 'rlanything/kit'
+import { firstIssue, itemAt, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 import { TOKENS } from './compare.ts'
 import { type CodingProblem, limitsOf, STDIO } from './problem.ts'
@@ -35,13 +35,15 @@ export function parseCandidate(text: string): ParsedCandidate {
 export function checkCandidate(data: unknown): ParsedCandidate {
   const parsed = safeParse(CANDIDATE, data)
   if (!parsed.success) {
-    const [{ path, message }] = parsed.error.issues
+    const { path, message } = firstIssue(parsed.error)
     return { reason: `${path.join('.') || 'the object'}: ${message}` }
   }
   const { test_input: inputs, test_output: outputs } = parsed.data
   if (inputs.length !== outputs.length)
     return { reason: `${inputs.length} inputs and ${outputs.length} outputs` }
-  const telling = inputs.filter((input, i) => input.trim() !== '' && outputs[i].trim() !== '').length
+  const telling = inputs.filter((input, i) =>
+    [input, itemAt(outputs, i)].every((one) => one.trim() !== ''),
+  ).length
   if (telling < LEAST_TESTS) return { reason: `only ${telling} tests have both an input and an output` }
   return { candidate: parsed.data }
 }
@@ -50,7 +52,7 @@ export function candidateProblem(id: string, fields: CandidateFields): CodingPro
   return {
     id,
     question: fields.question,
-    tests: fields.test_input.map((input, i) => ({ input, output: fields.test_output[i] })),
+    tests: fields.test_input.map((input, i) => ({ input, output: itemAt(fields.test_output, i) })),
     examples: [],
     limits: limitsOf(fields.test_time_limit),
     comparator: TOKENS,

@@ -1,9 +1,11 @@
 /** Runs checkers: programs that judge an output. */
+import { itemAt } from 'rlanything/kit'
 import { tokensOf } from './compare.ts'
-import type { Executor, RunResult } from './executor.ts'
+import type { Executor } from './executor.ts'
 import { type Grade, noJudgement, shortened } from './grades.ts'
 import { checkerProgram, failureOf, JUDGE_LIMITS, judgementOf } from './judges.ts'
 import type { TestCase } from './problem.ts'
+import type { RunResult } from './run-result.ts'
 import { type Run, runEach } from './runs.ts'
 
 export const checkerRun = (program: string, { input, output: expected }: TestCase, output: string): Run => ({
@@ -21,7 +23,7 @@ export async function checked(
   signal?: AbortSignal,
 ): Promise<Grade> {
   const ask = async (output: string) =>
-    (await runEach(executor, [checkerRun(checker, test, output)], signal))[0]
+    itemAt(await runEach(executor, [checkerRun(checker, test, output)], signal), 0)
   const kept = shortened(result)
   if (hasStrangeNumbers(result.stdout) && !hasStrangeNumbers(`${test.input} ${test.output}`))
     return { passed: false, result: kept }

@@ -6,16 +6,11 @@
 import { createServer } from 'node:net'
 import type { Kept } from 'rlanything/environments'
 import { explain, RlError } from 'rlanything/kit'
-import {
-  createExecutor,
-  DEFAULT_LIMITS,
-  type Executor,
-  type Provider,
-  type Recheck,
-  type RunResult,
-} from './executor.ts'
+import { createExecutor, type Executor, type Recheck } from './executor.ts'
+import { DEFAULT_LIMITS, type Provider } from './provider.ts'
 import { SANDBOXES, type SandboxOptions } from './providers/registry.ts'
 import { createResultCache } from './result-cache.ts'
+import type { RunResult } from './run-result.ts'
 
 export type ChooseOptions = SandboxOptions & {
   /** Name of the provider. `auto` takes bwrap if bwrap passes its self-test, else pyodide. */

@@ -2,7 +2,7 @@
  * Compares a program's output with the expected one: pure functions over texts, outside of every sandbox, in
  * linear time.
  */
-import { reviveJson } from 'rlanything/kit'
+import { itemAt, reviveJson } from 'rlanything/kit'
 import { decimalOf, isNear, sameDecimal, type Tolerance } from './decimal.ts'
 
 /**
@@ -89,7 +89,7 @@ export function tokensOf(text: string): string[] {
 function sameTokens(expected: string, output: string, same: (a: string, b: string) => boolean): boolean {
   const a = tokensOf(expected)
   const b = tokensOf(output)
-  return a.length === b.length && a.every((token, i) => same(token, b[i]))
+  return a.length === b.length && a.every((token, i) => same(token, itemAt(b, i)))
 }
 
 /** Removes white space at both ends, as Python's `str.strip()` does. A byte order mark is not white space. */
@@ -104,7 +104,8 @@ function strip(text: string): string {
 function sameLines(expected: string, output: string): boolean {
   const a = strip(expected).split('\n')
   const b = strip(output).split('\n')
-  return a.length === b.length && a.every((line, i) => strip(line) === strip(b[i]) || sameNumbers(line, b[i]))
+  const areSame = (x: string, y: string) => strip(x) === strip(y) || sameNumbers(x, y)
+  return a.length === b.length && a.every((line, i) => areSame(line, itemAt(b, i)))
 }
 
 const sameNumbers = (expected: string, output: string) =>

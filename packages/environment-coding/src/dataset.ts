@@ -5,7 +5,7 @@ import { open, readFile } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { createGunzip, gunzipSync } from 'node:zlib'
 import { rng, seedOf } from 'rlanything/environments'
-import { explain, parseExact, RlError, textOf } from 'rlanything/kit'
+import { explain, itemAt, parseExact, RlError, textOf } from 'rlanything/kit'
 import { parseRecord } from './formats.ts'
 import type { CodingProblem } from './problem.ts'
 
@@ -81,7 +81,7 @@ function sampled(
   const drawn = rng(seedOf(seed, 'coding-test-sample', problem.id))
     .shuffle(places)
     .slice(0, tests)
-  return { ...problem, tests: drawn.sort((a, b) => a - b).map((place) => problem.tests[place]) }
+  return { ...problem, tests: drawn.sort((a, b) => a - b).map((place) => itemAt(problem.tests, place)) }
 }
 
 type Record = { readonly place: string; readonly text: string }

@@ -101,10 +101,10 @@ function isWithin(a: Decimal, b: Decimal, { absolute, relative }: Tolerance): bo
     if (distance > bound + open) return false
     if (distance < bound - open) return true
   }
-  const powers = [a.power, b.power].map(Number)
+  const [p, q] = [Number(a.power), Number(b.power)]
   // Numbers that are so far apart, or so long, are compared as doubles. Nothing is near a number beyond the
   // doubles.
-  if (Math.abs(powers[0] - powers[1]) > MOST_POWERS || powers.some((power) => Math.abs(power) > 2000))
+  if (Math.abs(p - q) > MOST_POWERS || [p, q].some((power) => Math.abs(power) > 2000))
     return Number.isFinite(distance) && distance <= bound
   if (Math.max(a.digits.length, b.digits.length) > MOST_DIGITS)
     return Number.isFinite(distance) && distance <= bound

@@ -22,13 +22,14 @@ import type {
 import { RlError } from 'rlanything/kit'
 import { briefingOf, writtenTask } from './briefing.ts'
 import { type ChooseOptions, type ChosenExecutor, chooseExecutor } from './choose.ts'
-import type { Executor, Language, Limits } from './executor.ts'
+import type { Executor } from './executor.ts'
 import { problemOf, whyPoor } from './family/recipe.ts'
 import { drawRecipes, templates } from './family/templates.ts'
 import { readUnitTest, writeUnitTest } from './family/unit-test.ts'
-import { type Grade, grade, shareOf } from './grade.ts'
+import { type Grade, grade, gradeOne, shareOf } from './grade.ts'
 import { languageNote, type ParsedTest, parseProgram, parseUnitTest } from './parse.ts'
 import type { CodingProblem, TestCase } from './problem.ts'
+import type { Language, Limits } from './provider.ts'
 import { type CodingSource, codingTasks, familyRecipe, type Strengthening } from './tasks.ts'
 import { testForm } from './test-form.ts'
 
@@ -134,9 +135,8 @@ export function codingEnvironment({
   async function settle(episode: CodingEpisode): Promise<CodingEpisode> {
     if (!isSubmitted(episode)) return episode
     const of = await problem(episode.task)
-    const [grades] = await grade(await open(), [
-      { problem: of, program: episode.program, language, tests: of.tests },
-    ])
+    const request = { problem: of, program: episode.program, language, tests: of.tests }
+    const grades = await gradeOne(await open(), request)
     const value = shareOf(grades)
     if (value === null) throw noVerdict(episode.task, grades)
     return settledEpisode(episode, value, grades)
@@ -169,15 +169,12 @@ export function codingEnvironment({
     if (of.tests.length === 0) return { ok: false, reason: 'it has no tests' }
     const [program] = of.solutions
     if (program === undefined) return { ok: true } // its trial is its proof: someone must solve it
-    const [grades] = await grade(await open(), [{ problem: of, program, tests: of.tests }])
+    const grades = await gradeOne(await open(), { problem: of, program, tests: of.tests })
     if (shareOf(grades) === null) throw noVerdict(task, grades)
-    const failed = grades.findIndex(({ passed }) => passed !== true)
-    return failed < 0
-      ? { ok: true }
-      : {
-          ok: false,
-          reason: `its reference solution fails test ${failed + 1}: ${grades[failed].result.verdict}`,
-        }
+    for (const [test, { passed, result }] of grades.entries())
+      if (passed !== true)
+        return { ok: false, reason: `its reference solution fails test ${test + 1}: ${result.verdict}` }
+    return { ok: true }
   }
 
   return {

@@ -3,18 +3,12 @@
  * program with as many of its tests as fit into one message.
  */
 import type { Config, Elsewhere, Kept, OpenExecuting } from 'rlanything/environments'
-import { RlError } from 'rlanything/kit'
+import { itemAt, RlError } from 'rlanything/kit'
 import { z } from 'zod'
 import { chooseExecutor } from './choose.ts'
-import {
-  createExecutor,
-  type Executor,
-  LANGUAGES,
-  type ProgramRun,
-  type Provider,
-  runAll,
-} from './executor.ts'
+import { createExecutor, type Executor, runAll } from './executor.ts'
 import { MOST_BYTES, packJson, unpackJson } from './packed-json.ts'
+import { LANGUAGES, type ProgramRun, type Provider } from './provider.ts'
 import type { RunResult } from './run-result.ts'
 import { type CodingKeys, chooseOptions } from './sandbox-config.ts'
 
@@ -136,7 +130,7 @@ export async function openExecuting(
     note: `sandbox ${name}, which ${reason}`,
     concurrency: executor.provider.concurrency,
     async perform(work, signal) {
-      const [results] = await runAll(executor, [jobSchema.parse(unpackJson(work))], signal)
+      const results = itemAt(await runAll(executor, [jobSchema.parse(unpackJson(work))], signal), 0)
       const failed = results.find(({ verdict }) => verdict === 'sandbox_error')
       if (failed) throw new RlError(failed.stderrTail, { code: 'coding.sandbox' })
       return packJson(results.map(carried))

@@ -1,102 +1,15 @@
-/**
- * The port through which untrusted programs are run. It reports what happened. The comparator judges whether
- * it is right.
- */
+/** Runs batches of untrusted programs through a provider: identical runs once, and each program in turn. */
 
 import { createHash } from 'node:crypto'
-import { RlError } from 'rlanything/kit'
+import { itemAt, RlError } from 'rlanything/kit'
+import type { Limits, ProgramRun, Provider } from './provider.ts'
 import { createResultCache, type ResultCache } from './result-cache.ts'
 import type { RunResult } from './run-result.ts'
 import { createQueue, createSlots } from './scheduling.ts'
-
-export type { RunResult, Verdict } from './run-result.ts'
-
-export type Limits = {
-  /** CPU time of all processes of a run together: the first limit, so that a busy machine changes no verdict. */
-  readonly cpuMs: number
-  /** Elapsed time. Default: 3 x cpuMs + 1,000. */
-  readonly wallMs?: number
-  /**
-   * Resident memory of all processes of a run together, in MiB. The stacks of their main threads may use as
-   * much again.
-   */
-  readonly memoryMB: number
-  readonly outputBytes: number
-  /** Processes and threads at once. */
-  readonly processes: number
-  /** Largest file, and the size of the scratch folder, in MiB. */
-  readonly fileMB: number
-}
-
-export const DEFAULT_LIMITS: Limits = {
-  cpuMs: 4000,
-  memoryMB: 512,
-  outputBytes: 1 << 20,
-  processes: 64,
-  fileMB: 16,
-}
-
-/** Returns the language by the ending of a program's file. Python is the default. */
-export function languageOf(file: string): Language {
-  if (/\.[cm]?js$/.test(file)) return 'javascript'
-  return /\.(cpp|cc|cxx)$/.test(file) ? 'cpp' : 'python'
-}
-
-export const wallLimitMs = (limits: Limits) => limits.wallMs ?? 3 * limits.cpuMs + 1000
-
-export const LANGUAGES = ['python', 'javascript', 'cpp'] as const
-export type Language = (typeof LANGUAGES)[number]
-
-/** One program with all its tests, given as their standard inputs. */
-export type ProgramRun = {
-  /** Source text. */
-  readonly program: string
-  /** Default Python. */
-  readonly language?: Language
-  readonly stdins: readonly string[]
-  readonly limits: Limits
-  /**
-   * Python that the program talks with (interaction.ts). It reads each of `stdins` and then the program's
-   * output.
-   */
-  readonly interactor?: string
-}
+import { createTries, unrun } from './tries.ts'
 
 /** A result with the places of its program and test in the batch. */
 type TestResult = RunResult & { readonly program: number; readonly test: number }
-
-/**
- * One way to run programs. `run` reports each test as it ends. A test that it cannot report is a sandbox
- * error.
- */
-export interface Provider {
-  readonly name: string
-  /** Details for people: the interpreter, and which limits hold. */
-  readonly detail: string
-  /** Changes when the same program may give other results: a part of the cache's key. */
-  readonly semantics: string
-  /** Number of programs that it runs at a time. */
-  readonly concurrency: number
-  /** Default Python alone. */
-  readonly languages?: readonly Language[]
-  /** Whether it can have two programs talk with each other. */
-  readonly interactive?: boolean
-  /** Rejects with an RlError if the sandbox itself fails. Tests that were reported before that stay valid. */
-  run(job: ProgramRun, report: (test: number, result: RunResult) => void, signal?: AbortSignal): Promise<void>
-  /**
-   * Counts what ended programs still occupy on this machine, without the sandboxes' own use. It should be
-   * nothing.
-   */
-  leftBehind?(): LeftBehind
-  close(): Promise<void>
-}
-
-export type LeftBehind = {
-  readonly processes: number
-  readonly files: number
-  readonly keys: number
-  readonly memoryKB: number
-}
 
 export interface Executor {
   readonly provider: Provider
@@ -140,28 +53,6 @@ export type Recheck = { readonly share: number; readonly seed: number }
 const isDrawn = ({ share, seed }: Recheck, program: string) =>
   createHash('sha256').update(`${seed}:${program}`).digest().readUInt32BE() < share * 2 ** 32
 
-/** Whether the result says something about the program: neither the sandbox nor an interactor failed. */
-const isVerdict = ({ verdict, interaction }: RunResult) => verdict !== 'sandbox_error' && !interaction?.failed
-
-const differ = (a: RunResult, b: RunResult) =>
-  a.verdict !== b.verdict || a.stdout !== b.stdout || a.interaction?.accepted !== b.interaction?.accepted
-
-/** Programs that are known to work if the sandbox and its language work. Each prints the sum of its input. */
-const CANARIES: Readonly<Record<Language, string>> = {
-  python: 'print(sum(map(int, input().split())))',
-  javascript:
-    "console.log(require('fs').readFileSync(0, 'utf8').split(' ').map(Number).reduce((a, b) => a + b))",
-  cpp: '#include <iostream>\nint main() { int a, b; std::cin >> a >> b; std::cout << a + b << "\\n"; }\n',
-}
-const CANARY_INPUT = '19 23\n'
-/**
- * Limits of programs that are known to work. A busy machine may need long, which is no fault of the sandbox.
- */
-export const CANARY_LIMITS: Limits = { ...DEFAULT_LIMITS, cpuMs: 10_000, wallMs: 60_000 }
-const CANARY_OUTPUT = '42\n'
-/** Number of tests at which a program may end its sandbox. Then the other tests are not run. */
-const MOST_BLAMED = 2
-
 export function createExecutor({
   provider,
   cache = createResultCache(),
@@ -171,6 +62,7 @@ export function createExecutor({
   recheck = { share: 0, seed: 0 },
 }: ExecutorOptions): Executor {
   const counts = { executed: 0, reused: 0, retried: 0, blamed: 0, rechecked: 0, flaky: 0 }
+  const { execute, executeTwice } = createTries(provider, retries, counts)
   const slots = createSlots(concurrency)
   /**
    * The current job of each program. The next job of the same program waits for it, and finds its results in
@@ -189,112 +81,6 @@ export function createExecutor({
     return mine
   }
 
-  /** Runs tests until the provider has reported them or failed. Returns the remaining tests and the error. */
-  async function tryOnce(
-    job: ProgramRun,
-    tests: readonly number[],
-    report: (test: number, result: RunResult) => void,
-    signal?: AbortSignal,
-  ): Promise<{ left: readonly number[]; reason: string }> {
-    const done = new Set<number>()
-    let reason = 'the sandbox gave no result'
-    try {
-      await provider.run(
-        { ...job, stdins: tests.map((test) => job.stdins[test]) },
-        (place, result) => {
-          if (result.verdict === 'sandbox_error') {
-            reason = result.stderrTail
-            return
-          }
-          done.add(tests[place])
-          counts.executed++
-          report(tests[place], result)
-        },
-        signal,
-      )
-    } catch (error) {
-      signal?.throwIfAborted()
-      if (!(error instanceof RlError)) throw error
-      reason = error.message
-    }
-    return { left: tests.filter((test) => !done.has(test)), reason }
-  }
-
-  /** Whether a program of this language that is known to work does. */
-  async function canaryPasses(language: Language = 'python', signal?: AbortSignal): Promise<boolean> {
-    let passed = false
-    await tryOnce(
-      { program: CANARIES[language], language, stdins: [CANARY_INPUT], limits: CANARY_LIMITS },
-      [0],
-      (_, { verdict, stdout }) => {
-        passed = verdict === 'ok' && stdout === CANARY_OUTPUT
-      },
-      signal,
-    )
-    return passed
-  }
-
-  /**
-   * Runs tests that are not known yet, and again if the sandbox failed. If a test fails twice while a
-   * known-good program passes, the program has failed. Otherwise the sandbox has. After `retries` further
-   * tries nothing is known of the test.
-   */
-  async function execute(
-    job: ProgramRun,
-    report: (test: number, result: RunResult) => void,
-    signal?: AbortSignal,
-  ): Promise<void> {
-    let open: readonly number[] = job.stdins.map((_, test) => test)
-    let suspect = -1
-    let blamed = 0
-    for (let failures = 0; open.length > 0; ) {
-      signal?.throwIfAborted()
-      const { left, reason } = await tryOnce(job, open, report, signal)
-      if (left.length === 0) return
-      open = left
-      const [culprit] = left
-      if (culprit === suspect && (await canaryPasses(job.language, signal))) {
-        const lost = ++blamed < MOST_BLAMED ? [culprit] : left
-        counts.blamed += lost.length
-        for (const test of lost)
-          report(test, unrun('runtime_error', `the program ended its sandbox: ${reason}`))
-        open = left.filter((test) => !lost.includes(test))
-        continue
-      }
-      if (culprit !== suspect) failures = 0
-      suspect = culprit
-      if (failures++ === retries) {
-        for (const test of left) report(test, unrun('sandbox_error', reason))
-        return
-      }
-      counts.retried += left.length
-    }
-  }
-
-  /** Runs all tests twice. A failure of the sandbox tells nothing about the program. */
-  async function executeTwice(
-    job: ProgramRun,
-    report: (test: number, result: RunResult) => void,
-    signal?: AbortSignal,
-  ): Promise<void> {
-    const [first, second]: [RunResult[], RunResult[]] = [[], []]
-    for (const results of [first, second])
-      await execute(
-        job,
-        (test, result) => {
-          results[test] = result
-        },
-        signal,
-      )
-    const isFlaky = first.map(
-      (result, test) => [result, second[test]].every(isVerdict) && differ(result, second[test]),
-    )
-    counts.rechecked++
-    if (isFlaky.includes(true)) counts.flaky++
-    for (const [test, result] of first.entries())
-      report(test, isFlaky[test] ? { ...result, flaky: true } : result)
-  }
-
   async function* run(batch: readonly ProgramRun[], signal?: AbortSignal): AsyncIterable<TestResult> {
     const queue = createQueue<TestResult>()
     const jobs = mergeIdentical(batch)
@@ -306,8 +92,9 @@ export function createExecutor({
     async function perform({ job, places }: Merged): Promise<void> {
       const invalid = whyInvalid(job.program, maxProgramBytes)
       const deliver = (test: number, result: RunResult) => {
-        for (const place of places[test]) queue.push({ ...result, ...place })
-        counts.reused += places[test].length - 1
+        const same = itemAt(places, test)
+        for (const place of same) queue.push({ ...result, ...place })
+        counts.reused += same.length - 1
       }
       const keys = job.stdins.map((stdin) => keyOf(provider, job, stdin))
       const missing: number[] = []
@@ -322,12 +109,12 @@ export function createExecutor({
       if (missing.length === 0) return
       const release = await slots.take(signal)
       try {
-        const stdins = missing.map((test) => job.stdins[test])
+        const stdins = missing.map((test) => itemAt(job.stdins, test))
         await (isDrawn(recheck, job.program) ? executeTwice : execute)(
           { ...job, stdins },
           (place, result) => {
-            const test = missing[place]
-            if (isRepeatable(result, job.limits)) cache.set(keys[test], result)
+            const test = itemAt(missing, place)
+            if (isRepeatable(result, job.limits)) cache.set(itemAt(keys, test), result)
             deliver(test, result)
           },
           signal,
@@ -349,26 +136,8 @@ export async function runAll(
 ): Promise<RunResult[][]> {
   const results: RunResult[][] = batch.map((job) => new Array(job.stdins.length))
   for await (const { program, test, ...result } of executor.run(batch, signal))
-    results[program][test] = result
+    itemAt(results, program)[test] = result
   return results
-}
-
-/** The result of a test that was not run. */
-export function unrun(
-  verdict: 'invalid' | 'sandbox_error' | 'compile_error' | 'runtime_error' | 'timeout',
-  reason: string,
-): RunResult {
-  return {
-    verdict,
-    stdout: '',
-    stderrTail: reason,
-    exitCode: null,
-    signal: null,
-    cpuMs: 0,
-    wallMs: 0,
-    peakKB: 0,
-    truncated: false,
-  }
 }
 
 function whyInvalid(program: string, maxBytes: number): string | null {

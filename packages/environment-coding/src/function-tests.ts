@@ -204,7 +204,7 @@ export function callsInput(program: string, calls: readonly FunctionCall[]): { s
 export function callResults(stdout: string, mark: string): { results: CallResult[]; printed: string } | null {
   const at = stdout.lastIndexOf(`\n${mark} `)
   if (at < 0) return null
-  const line = stdout.slice(at + mark.length + 2).split('\n', 1)[0]
+  const [line = ''] = stdout.slice(at + mark.length + 2).split('\n', 1)
   try {
     const results: unknown = JSON.parse(line)
     return Array.isArray(results) && results.every(isResult)

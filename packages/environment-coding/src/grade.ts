@@ -1,7 +1,8 @@
 /** Programs against tests: executes, compares, and says of each pair whether it passed. */
+import { itemAt } from 'rlanything/kit'
 import { checked } from './checking.ts'
 import { matches } from './compare.ts'
-import { type Executor, type Language, type RunResult, unrun } from './executor.ts'
+import type { Executor } from './executor.ts'
 import {
   type CallResult,
   callResults,
@@ -19,8 +20,11 @@ import { type Grade, type GradeRequest, noJudgement, shortened } from './grades.
 import { firstLine, interactorFor } from './interaction.ts'
 import { failureOf, JUDGE_LIMITS } from './judges.ts'
 import type { CodingProblem, TestCase } from './problem.ts'
+import type { Language } from './provider.ts'
 import { equalValues, type PythonValue } from './python-value.ts'
+import type { RunResult } from './run-result.ts'
 import { eachResult, type Run, runEach } from './runs.ts'
+import { unrun } from './tries.ts'
 import { poorTests, withoutFailingTests, writtenKey } from './written-tests.ts'
 
 export type { Grade, GradeRequest } from './grades.ts'
@@ -44,34 +48,30 @@ export async function grade(
   requests: readonly GradeRequest[],
   signal?: AbortSignal,
 ): Promise<Grade[][]> {
-  const grades: Grade[][] = requests.map(({ tests }) => new Array(tests.length))
+  const grades: Grade[][] = []
   const direct: {
     readonly run: Run
     readonly judge: (result: RunResult) => Promise<Grade> | Grade
-    place: [number, number]
+    readonly settle: (grade: Grade) => void
   }[] = []
   const open: Open[] = []
   const poor = await poorTests(executor, requests, signal)
-  for (const [i, request] of requests.entries())
+  for (const request of requests) {
+    const row: Grade[] = new Array(request.tests.length)
+    grades.push(row)
     for (const [j, test] of request.tests.entries()) {
+      const settle = (grade: Grade) => {
+        row[j] = grade
+      }
       const fault = poor.get(writtenKey(request, test))
       if (fault) {
-        grades[i][j] = fault
+        settle(fault)
         continue
       }
       const plan = planOf(request, test)
-      if (plan.kind === 'invalid') grades[i][j] = { passed: false, result: unrun('invalid', plan.reason) }
+      if (plan.kind === 'invalid') settle({ passed: false, result: unrun('invalid', plan.reason) })
       else if (plan.kind === 'code')
-        open.push({
-          request,
-          test,
-          known: [],
-          wanted: [],
-          result: unrun('invalid', ''),
-          settle(grade) {
-            grades[i][j] = grade
-          },
-        })
+        open.push({ request, test, known: [], wanted: [], result: unrun('invalid', ''), settle })
       else {
         const judge = (result: RunResult) => {
           try {
@@ -81,18 +81,17 @@ export async function grade(
             return { passed: false, result: shortened(result) }
           }
         }
-        direct.push({ run: plan.run, judge, place: [i, j] })
+        direct.push({ run: plan.run, judge, settle })
       }
     }
+  }
   const judging: Promise<void>[] = []
   await eachResult(
     executor,
     direct.map(({ run }) => run),
     (k, result) => {
-      const { judge, place } = direct[k]
-      const settled = Promise.resolve(judge(result)).then((grade) => {
-        grades[place[0]][place[1]] = grade
-      })
+      const { judge, settle } = itemAt(direct, k)
+      const settled = Promise.resolve(judge(result)).then(settle)
       settled.catch(() => {}) // reported below, after the others
       judging.push(settled)
     },
@@ -101,6 +100,15 @@ export async function grade(
   await Promise.all(judging)
   await judgeByCode(executor, open, signal)
   return withoutFailingTests(requests, grades)
+}
+
+/** A grade for each test of one request, in their order. */
+export async function gradeOne(
+  executor: Executor,
+  request: GradeRequest,
+  signal?: AbortSignal,
+): Promise<Grade[]> {
+  return itemAt(await grade(executor, [request], signal), 0)
 }
 
 type Plan =
@@ -217,10 +225,11 @@ async function judgeByCode(executor: Executor, tests: readonly Open[], signal?: 
     const verdicts = await runEach(executor, open.map(refereeRun), signal)
     const asking: Open[] = []
     for (const [k, one] of open.entries()) {
-      const { verdict, stdout, stderrTail } = verdicts[k]
+      const said = itemAt(verdicts, k)
+      const { verdict, stdout, stderrTail } = said
       const answer = verdict === 'ok' ? refereeAnswer(stdout) : null
-      if (verdict === 'sandbox_error') one.settle({ passed: null, result: verdicts[k] })
-      else if (answer === null) one.settle(noJudgement(failureOf('code of the test', verdicts[k])))
+      if (verdict === 'sandbox_error') one.settle({ passed: null, result: said })
+      else if (answer === null) one.settle(noJudgement(failureOf('code of the test', said)))
       else if (answer.wanted.length === 0 && one.known.length === 0)
         one.settle(noJudgement(`the code of the test calls nothing: ${stderrTail.trim().split('\n').at(-1)}`))
       else if (answer.wanted.length === 0 || round === MOST_ROUNDS)
@@ -230,26 +239,26 @@ async function judgeByCode(executor: Executor, tests: readonly Open[], signal?: 
         })
       else asking.push(Object.assign(one, { wanted: answer.wanted }))
     }
-    const marked = asking.map(({ request, wanted }) => callsInput(request.program, wanted))
+    const marked = asking.map((one) => ({ one, ...callsInput(one.request.program, one.wanted) }))
     const answers = await runEach(
       executor,
-      asking.map(({ request: { problem, program } }, k) => ({
-        program: driven(problem, program),
-        stdin: marked[k].stdin,
-        limits: problem.limits,
+      marked.map(({ one: { request }, stdin }) => ({
+        program: driven(request.problem, request.program),
+        stdin,
+        limits: request.problem.limits,
       })),
       signal,
     )
-    open = asking.filter((one, k) => {
-      one.result = answers[k]
+    open = marked.flatMap(({ one, mark }, k) => {
+      one.result = itemAt(answers, k)
       const { verdict } = one.result
-      const called = verdict === 'ok' ? callResults(one.result.stdout, marked[k].mark) : null
+      const called = verdict === 'ok' ? callResults(one.result.stdout, mark) : null
       if (called?.results.length !== one.wanted.length) {
         one.settle({ passed: verdict === 'sandbox_error' ? null : false, result: shortened(one.result) })
-        return false
+        return []
       }
-      one.known.push(...called.results.map((result, place) => [one.wanted[place], result] as const))
-      return true
+      one.known.push(...called.results.map((result, place) => [itemAt(one.wanted, place), result] as const))
+      return one
     })
   }
 }

@@ -1,6 +1,9 @@
 /** Requests to a grader, and its grades of programs at tests. */
-import { type Language, type RunResult, unrun } from './executor.ts'
+
 import type { CodingProblem, TestCase } from './problem.ts'
+import type { Language } from './provider.ts'
+import type { RunResult } from './run-result.ts'
+import { unrun } from './tries.ts'
 
 /**
  * Whether the test passed. Null if nothing is known, because the sandbox failed again and again, or the judge

@@ -3,6 +3,7 @@
  * exports the types for a sandbox of one's own.
  */
 export { type CodingEnvironment, codingEnvironment } from './environment.ts'
-export type { ProgramRun, Provider, RunResult } from './executor.ts'
+export type { ProgramRun, Provider } from './provider.ts'
 export type { SandboxOptions, SandboxProvider } from './providers/registry.ts'
+export type { RunResult } from './run-result.ts'
 export { setting } from './setting.ts'

@@ -4,9 +4,10 @@
  * see it. All other lines come from the program. The program reads what the interactor prints. The interactor
  * ends with exit code 0 if it accepts. The two share no process namespace, no files and no network.
  */
-import { type Limits, wallLimitMs } from './executor.ts'
+
 import { failureOf, interactorProgram, JUDGE_LIMITS, judgementOf } from './judges.ts'
 import type { TestCase } from './problem.ts'
+import { type Limits, wallLimitMs } from './provider.ts'
 import type { RunResult } from './run-result.ts'
 
 /** Limits of an interactor. It may live as long as the program, and a little longer to give its judgement. */

@@ -3,7 +3,8 @@
  * in a sandbox with their own limits. A judge that raises an exception, reaches a limit or is no program has
  * failed, and gives no verdict.
  */
-import { DEFAULT_LIMITS, type Limits, type RunResult } from './executor.ts'
+import { DEFAULT_LIMITS, type Limits } from './provider.ts'
+import type { RunResult } from './run-result.ts'
 
 /** Limits of a judge. A busy machine may need long, which is nobody's fault. */
 export const JUDGE_LIMITS: Limits = {

@@ -1,6 +1,8 @@
 /** Reads programs and unit tests out of a model's text. */
+
 import type { ParsedTest } from 'rlanything/environments'
-import type { Language } from './executor.ts'
+import { itemAt } from 'rlanything/kit'
+import type { Language } from './provider.ts'
 
 export type ParsedProgram = { readonly program: string } | { readonly reason: string }
 
@@ -28,7 +30,7 @@ export function parseProgram(answer: string, language: Language = 'python'): Par
     const isOpen = new RegExp(open, 'i').test(answer)
     return { reason: isOpen ? `the last ${name} block has no end` : `there is no ${name} block` }
   }
-  const program = normalizeNewlines(block[1])
+  const program = normalizeNewlines(itemAt(block, 1))
   return program.trim() === '' ? { reason: `the last ${name} block is empty` } : { program }
 }
 
@@ -61,7 +63,7 @@ function section(answer: string, name: string): string | null {
   const rest = normalizeNewlines(answer.slice(head.index + head[0].length))
   const [, fenced] = /^\s*```[^\n`]*\n([\s\S]*?)```/.exec(rest) ?? []
   if (fenced !== undefined) return fenced
-  const [plain] = rest.split(/\n[ \t]*\*\*|\*\*Test /i)
+  const [plain = ''] = rest.split(/\n[ \t]*\*\*|\*\*Test /i)
   return `${plain.replace(/```/g, '').trim()}\n`
 }
 

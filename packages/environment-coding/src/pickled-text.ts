@@ -30,7 +30,7 @@ export function readPickledText(bytes: Buffer): string | null {
         if (text !== null) return null
         const [size, width] =
           opcode === SHORT_TEXT
-            ? [bytes[at], 1]
+            ? [bytes.readUInt8(at), 1]
             : opcode === TEXT
               ? [bytes.readUInt32LE(at), 4]
               : [Number(bytes.readBigUInt64LE(at)), 8]

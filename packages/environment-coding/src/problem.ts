@@ -1,7 +1,7 @@
 /** A problem and its tests, from any kind of file. */
 import type { TestCase } from 'rlanything/environments'
 import type { ComparatorSpec } from './compare.ts'
-import { DEFAULT_LIMITS, type Limits } from './executor.ts'
+import { DEFAULT_LIMITS, type Limits } from './provider.ts'
 
 /** Text for standard input, and the expected output. */
 export type { TestCase }

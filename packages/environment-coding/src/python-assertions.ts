@@ -1,4 +1,5 @@
 /** Turns Python `assert` statements into tests: an expression, and the value that it must have. */
+import { itemAt } from 'rlanything/kit'
 import type { TestCase } from './problem.ts'
 import { readLiteral } from './python-literal.ts'
 
@@ -14,12 +15,12 @@ export function splitAssertions(source: string): SplitAssertions {
   for (const statement of logicalLines(source)) {
     const [, asserted] = /^assert\b([\s\S]*)$/.exec(statement) ?? []
     if (asserted === undefined) return { tests: [], refused: `not an assertion: ${statement.slice(0, 60)}` }
-    const condition = splitAtTop(asserted, ',')[0].trim()
+    const condition = itemAt(splitAtTop(asserted, ','), 0).trim()
     if (readLiteral(condition) === true) continue
-    const sides = splitAtTop(condition, '==')
+    const [left = '', right, ...more] = splitAtTop(condition, '==')
     tests.push(
-      sides.length === 2 && !hasLogic(condition) && readLiteral(sides[1]) !== undefined
-        ? { input: sides[0].trim(), output: sides[1].trim() }
+      right !== undefined && more.length === 0 && !hasLogic(condition) && readLiteral(right) !== undefined
+        ? { input: left.trim(), output: right.trim() }
         : { input: `bool(${condition})`, output: 'True' },
     )
   }

@@ -1,5 +1,6 @@
 /** Python literals, and calls with literal arguments, read without Python. */
 import { namesCalled } from './python-names.ts'
+import { readTokens } from './python-tokens.ts'
 import { type PythonValue, wholeValue } from './python-value.ts'
 
 /**
@@ -44,37 +45,15 @@ function read<T>(source: string, rule: (reader: ReturnType<typeof createReader>)
 }
 
 const NAMES: Readonly<Record<string, PythonValue>> = { None: null, True: true, False: false }
-const NUMBER =
-  /[+-]?\s*(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?)[jJ]?/y
-const PREFIX = /[uUrRbB]{0,2}(?=['"])/y
-const WORD = /[A-Za-z_]\w*/y
 const MAX_DEPTH = 100
 
 function createReader(source: string, start = 0) {
-  let at = start
+  const tokens = readTokens(source, start)
+  const { accept, expect } = tokens
   let depth = 0
 
-  const skip = () => {
-    while (at < source.length && /[\s\\]/.test(source[at])) at++
-  }
-  const take = (pattern: RegExp): RegExpExecArray | null => {
-    pattern.lastIndex = at
-    const found = pattern.exec(source)
-    if (found) at += found[0].length
-    return found
-  }
-  const accept = (mark: string): boolean => {
-    skip()
-    if (!source.startsWith(mark, at)) return false
-    at += mark.length
-    return true
-  }
-  const expect = (mark: string) => {
-    if (!accept(mark)) throw new SyntaxError(`expected ${mark}`)
-  }
-
   function value(): PythonValue {
-    skip()
+    tokens.skip()
     if (++depth > MAX_DEPTH) throw new SyntaxError('too deep')
     const found = display() ?? strings() ?? name() ?? number()
     depth--
@@ -128,19 +107,15 @@ function createReader(source: string, start = 0) {
   }
 
   function name(): PythonValue | null {
-    const before = at
-    const found = take(WORD)
-    if (!found) return null
-    if (found[0] === 'set' && accept('(') && accept(')')) return ['s']
-    if (Object.hasOwn(NAMES, found[0])) return NAMES[found[0]] ?? NONE
-    at = before
-    throw new SyntaxError(`${found[0]} is not a literal`)
+    const found = tokens.word()
+    if (found === null) return null
+    if (found === 'set' && accept('(') && accept(')')) return ['s']
+    if (Object.hasOwn(NAMES, found)) return NAMES[found] ?? NONE
+    throw new SyntaxError(`${found} is not a literal`)
   }
 
   function number(): PythonValue {
-    const found = take(NUMBER)
-    if (!found || found[1] === '.') throw new SyntaxError('not a literal')
-    const digits = found[0].replace(/[\s_]/g, '')
+    const digits = tokens.number().replace(/[\s_]/g, '')
     if (/[jJ]$/.test(digits) && !/0[xX]/.test(digits)) return ['c', '0', digits.slice(0, -1)]
     if (!/^[+-]?(\d+|0[xX].*|0[oO].*|0[bB].*)$/.test(digits)) return ['f', digits]
     const sign = digits.startsWith('-') ? -1n : 1n
@@ -151,61 +126,38 @@ function createReader(source: string, start = 0) {
   function strings(): PythonValue | null {
     let text: string | null = null
     let isBytes = false
-    for (let prefix = take(PREFIX); prefix; prefix = take(PREFIX)) {
-      isBytes = /b/i.test(prefix[0])
-      const body = quoted()
-      text = (text ?? '') + (/r/i.test(prefix[0]) ? body : unescapeString(body))
-      skip()
+    for (let prefix = tokens.prefix(); prefix !== null; prefix = tokens.prefix()) {
+      isBytes = /b/i.test(prefix)
+      const body = tokens.quoted()
+      text = (text ?? '') + (/r/i.test(prefix) ? body : unescapeString(body))
+      tokens.skip()
     }
     return isBytes && text !== null ? ['b', Buffer.from(text, 'latin1').toString('hex')] : text
   }
 
-  /** Returns the text between the quotes at this place, found in one pass. */
-  function quoted(): string {
-    const quote = source[at]
-    const marks = source.startsWith(quote.repeat(3), at) ? quote.repeat(3) : quote
-    const start = at + marks.length
-    for (let i = start; i < source.length; i++) {
-      if (source[i] === '\\') i++
-      else if (marks.length === 1 && source[i] === '\n') break
-      else if (source.startsWith(marks, i)) {
-        at = i + marks.length
-        return source.slice(start, i)
-      }
-    }
-    throw new SyntaxError('a string without an end')
-  }
-
   function call(): LiteralCall {
-    skip()
-    const called = take(WORD)
-    if (!called || !accept('(')) throw new SyntaxError('not a call')
+    tokens.skip()
+    const called = tokens.word()
+    if (called === null || !accept('(')) throw new SyntaxError('not a call')
     const args: PythonValue[] = []
     const kwargs: Record<string, PythonValue> = {}
     while (!accept(')')) {
-      const before = at
-      skip()
-      const key = take(WORD)
-      if (key && accept('=') && source[at] !== '=') kwargs[key[0]] = value()
+      const before = tokens.place()
+      tokens.skip()
+      const key = tokens.word()
+      if (key !== null && accept('=') && tokens.peek() !== '=') kwargs[key] = value()
       else {
-        at = before
+        tokens.goTo(before)
         args.push(value())
       }
       if (accept(',')) continue
       expect(')')
       break
     }
-    return { name: called[0], args, kwargs }
+    return { name: called, args, kwargs }
   }
 
-  return {
-    value,
-    call,
-    atEnd: () => {
-      skip()
-      return at === source.length
-    },
-  }
+  return { value, call, atEnd: tokens.atEnd }
 }
 
 /** Stands for None, because null means that a rule does not fit. */

@@ -2,6 +2,7 @@
  * Names in Python sources. A name from a record is compared, never built into a pattern. A pattern of a long
  * name is an error of the engine, and special characters would change its meaning.
  */
+import { itemAt } from 'rlanything/kit'
 
 export type Named = {
   readonly name: string
@@ -14,7 +15,10 @@ export type Named = {
  * g.
  */
 export function namesCalled(text: string): readonly Named[] {
-  return [...text.matchAll(/\b(\w+)\s*\(/g)].map(({ 1: name, index }) => ({ name, index }))
+  return [...text.matchAll(/\b(\w+)\s*\(/g)].map((call) => ({
+    name: itemAt(call, 1),
+    index: call.index,
+  }))
 }
 
 /** Whether a function of this name is defined at the top level of the source. */

@@ -60,7 +60,7 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
         return fraction(wholeOf(String(parts[0])), wholeOf(String(parts[1])))
       case 'c': {
         const [real, imaginary] = parts.map((part) => float(floatOf(part)))
-        return imaginary === '0' ? real : `(${real} j ${imaginary})`
+        return real !== undefined && imaginary === '0' ? real : `(${real} j ${imaginary})`
       }
       case 'b':
         return `b${JSON.stringify(parts[0])}`

@@ -1,5 +1,8 @@
 /** Passes runs from graders to the executor. Runs of one program go together. */
-import type { Executor, ProgramRun, RunResult } from './executor.ts'
+import { itemAt } from 'rlanything/kit'
+import type { Executor } from './executor.ts'
+import type { ProgramRun } from './provider.ts'
+import type { RunResult } from './run-result.ts'
 
 export type Run = Omit<ProgramRun, 'stdins'> & { readonly stdin: string }
 
@@ -26,7 +29,7 @@ export async function eachResult(
     listed.map(({ job }) => job),
     signal,
   ))
-    use(listed[program].places[test], result)
+    use(itemAt(itemAt(listed, program).places, test), result)
 }
 
 export async function runEach(

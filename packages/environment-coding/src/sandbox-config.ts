@@ -1,7 +1,7 @@
 /** The keys of the section `environment` that only this setting has. */
 import type { z } from 'zod'
 import type { ChooseOptions } from './choose.ts'
-import { LANGUAGES, type Limits } from './executor.ts'
+import { LANGUAGES, type Limits } from './provider.ts'
 
 /** A limit that is null is the problem's own, or the default. */
 export function codingKeys(zod: typeof z) {

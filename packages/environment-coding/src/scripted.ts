@@ -1,5 +1,7 @@
 /** A policy without a model: right programs, and copies of them with a known fault. For tests and benchmarks. */
+
 import { type Rng, rng, type Seed, seedOf } from 'rlanything/environments'
+import { itemAt } from 'rlanything/kit'
 import type { CodingProblem } from './problem.ts'
 
 /** The fault that was put into a program. A mutant may still be right: its fault may show in no test. */
@@ -57,16 +59,16 @@ const MUTATIONS: Readonly<Record<Fault, Mutation>> = {
   'other-constant': replaceOne(/(?<![\w.'"])\d+(?![\w.'"])/g, (found, random) =>
     String(Number(found) + random.pick([1, -1, 2])),
   ),
-  'other-operator': replaceOne(/ (?:\+|-|\*|\/\/|%) /g, (found) => OPERATORS[found]),
-  'other-comparison': replaceOne(/ (?:<=|>=|<|>|==|!=) /g, (found) => COMPARISONS[found]),
-  'other-function': replaceOne(/\b(?:max|min|sum|sorted)\(/g, (found) => FUNCTIONS[found]),
+  'other-operator': replaceOne(/ (?:\+|-|\*|\/\/|%) /g, (found) => OPERATORS[found] ?? found),
+  'other-comparison': replaceOne(/ (?:<=|>=|<|>|==|!=) /g, (found) => COMPARISONS[found] ?? found),
+  'other-function': replaceOne(/\b(?:max|min|sum|sorted)\(/g, (found) => FUNCTIONS[found] ?? found),
   'negated-condition': replaceOne(/\bif (?!__name__)/g, () => 'if not '),
   'dropped-line': (program, random) => {
     const lines = program.split('\n')
-    const places = lines.flatMap((line, i) => (/^\s+\w.*[^:,([{\\]$/.test(line) ? [i] : []))
-    if (places.length === 0) return null
-    const place = random.pick(places)
-    const indent = /^\s*/.exec(lines[place])?.[0] ?? ''
+    const found = [...lines.entries()].filter(([, line]) => /^\s+\w.*[^:,([{\\]$/.test(line))
+    if (found.length === 0) return null
+    const [place, line] = random.pick(found)
+    const indent = /^\s*/.exec(line)?.[0] ?? ''
     return lines.with(place, `${indent}pass`).join('\n')
   },
   'extra-output': (program) => `${program}\nprint(0)\n`,
@@ -105,7 +107,8 @@ const MUTANTS = 16
  * Returns different copies of the problem's first solution, each with one fault that changes the computed
  * value. They are always the same.
  */
-export function singleFaultMutants({ id, solutions: [solution] }: CodingProblem): string[] {
+export function singleFaultMutants({ id, solutions }: CodingProblem): string[] {
+  const solution = itemAt(solutions, 0)
   const mutants = Array.from({ length: MUTANTS }, (_, i) =>
     mutate(solution, seedOf(0, 'mutant', id, i), QUIET),
   )

@@ -3,7 +3,9 @@
  * single-fault mutants of the solution. New inputs are made from the problem's own, and the solutions give
  * the outputs. A test is kept if a surviving mutant fails it.
  */
+
 import { rng, type Seed, seedOf } from 'rlanything/environments'
+import { itemAt } from 'rlanything/kit'
 import { matches, TOKENS } from './compare.ts'
 import { type Executor, runAll } from './executor.ts'
 import { grade, withPrelude } from './grade.ts'
@@ -53,12 +55,14 @@ export async function furtherTests(
   if (enough()) return { ...strength, left: alive.length, tests: kept }
   const candidates = await answered(executor, problem, inputs)
   const grades = await programs(alive, candidates)
-  const fails = new Map(alive.map((mutant, i) => [mutant, grades[i].map(({ passed }) => passed === false)]))
+  const fails = new Map(
+    alive.map((mutant, i) => [mutant, itemAt(grades, i).map(({ passed }) => passed === false)]),
+  )
   while (!enough() && kept.length < MOST_TESTS) {
     const kills = candidates.map((_, test) => alive.filter((mutant) => fails.get(mutant)?.[test]).length)
     const best = kills.indexOf(Math.max(...kills))
     if (best < 0 || kills[best] === 0) break
-    kept.push(candidates[best])
+    kept.push(itemAt(candidates, best))
     alive = alive.filter((mutant) => !fails.get(mutant)?.[best])
   }
   return { ...strength, left: alive.length, tests: kept }
@@ -78,8 +82,9 @@ async function answered(
     oracles.map((program) => ({ program: withPrelude(call, program), stdins, limits })),
   )
   return stdins.flatMap((input, test) => {
-    const [{ stdout: output }] = runs.map((row) => row[test])
-    const agree = runs.every(({ [test]: run }) => run.verdict === 'ok' && matches(TOKENS, output, run.stdout))
+    const results = runs.map((row) => itemAt(row, test))
+    const { stdout: output } = itemAt(results, 0)
+    const agree = results.every((one) => one.verdict === 'ok' && matches(TOKENS, output, one.stdout))
     return agree && output.length <= LONGEST ? [{ input, output }] : []
   })
 }
@@ -113,7 +118,7 @@ export function otherInputs({ tests, examples }: CodingProblem, seed: Seed): str
       const [least, most] = [Math.min(...seen), Math.max(...seen)]
       const now = Number(at(words, place))
       const options = [...seen, least, most, now - 1, now + 1, least + random.below(most - least + 1)]
-      words[place.line][place.word] = String(
+      itemAt(words, place.line)[place.word] = String(
         random.pick(options.filter((option) => option >= least && option <= most)),
       )
     }
@@ -136,6 +141,6 @@ function isCount(all: readonly Words[], place: Place): boolean {
   return (
     says((words) => following(words).length) ||
     says((words) => words[place.line + 1]?.filter((word) => word !== '').length ?? -1) ||
-    says((words) => words[place.line].length - 1)
+    says((words) => itemAt(words, place.line).length - 1)
   )
 }

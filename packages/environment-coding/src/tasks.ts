@@ -6,7 +6,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Rewrite, RewriteRequest, Task } from 'rlanything/environments'
-import { inLine, RlError, safeParse } from 'rlanything/kit'
+import { inLine, itemAt, RlError, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 import { candidateProblem, checkCandidate } from './candidate.ts'
 import { loadProblems, skippedLine } from './dataset.ts'
@@ -84,7 +84,7 @@ export function codingTasks(
     )
     process.stderr.write(`${strengthenedLine(strengths, most)}\n`)
     return plain.map((task, i) => {
-      const further = strengths[i].tests
+      const further = itemAt(strengths, i).tests
       return further.length === 0 ? task : { ...task, recipe: { ...task.recipe, further: [...further] } }
     })
   }
@@ -139,7 +139,7 @@ function familyTask(recipe: FamilyRecipe): Task {
 }
 
 function fileTask({ id, question }: CodingProblem): Task {
-  const [source] = id.split('/')
+  const [source = id] = id.split('/')
   return { id, environment: NAME, kind: source, goal: question, recipe: { kind: 'file', id } }
 }
 

@@ -39,7 +39,8 @@ export function testForm(call: Call): TestForm {
         asks: `Programs define the function ${call.name}. The input is its arguments, one a line, each as JSON, e.g. "abc" or [1, 2] or true; the output is the value that it returns, as JSON.`,
         read: (test) => readJsonTest(call.name, test),
         repeats(test, shown) {
-          const [args, other] = [test, shown].map(({ input }) => argumentsOf(call.name, input))
+          const args = argumentsOf(call.name, test.input)
+          const other = argumentsOf(call.name, shown.input)
           if (args === null || other === null) return byMeaning(test, shown)
           return other.length > 0 ? other.every((arg, i) => arg === args[i]) : args.length === 0
         },
@@ -49,7 +50,7 @@ export function testForm(call: Call): TestForm {
         asks: `Programs define the function ${call.name}. The input is one call of it with literals for arguments, e.g. ${call.name}('abc', [1, 2]); the output is the value that it returns, as a Python literal, e.g. True or (4, 5) or 'abc'.`,
         read: (test) => readCallTest(call.name, test),
         repeats(test, shown) {
-          const [text, other] = [test, shown].map(({ input }) => callText(input))
+          const [text, other] = [callText(test.input), callText(shown.input)]
           return text === null || other === null ? byMeaning(test, shown) : text === other
         },
       }

@@ -3,17 +3,12 @@
  * Programs that must pass run beside it.
  */
 import { randomBytes, randomInt } from 'node:crypto'
-import {
-  CANARY_LIMITS,
-  DEFAULT_LIMITS,
-  type Executor,
-  type Language,
-  type LeftBehind,
-  type Limits,
-  type Verdict,
-} from './executor.ts'
-import { type Grade, grade } from './grade.ts'
+import type { Executor } from './executor.ts'
+import { type Grade, grade, gradeOne } from './grade.ts'
 import { type CodingProblem, STDIO } from './problem.ts'
+import { DEFAULT_LIMITS, type Language, type LeftBehind, type Limits } from './provider.ts'
+import type { Verdict } from './run-result.ts'
+import { CANARY_LIMITS } from './tries.ts'
 
 export type Trial = {
   /** Verdicts of its runs. */
@@ -122,8 +117,8 @@ async function canary(executor: Executor): Promise<boolean> {
   const program = `# ${randomInt(2 ** 40)}\nimport sys\nprint(sum(map(int, sys.stdin.read().split())))\n`
   const problem = { limits: CANARY_LIMITS, comparator: { kind: 'tokens' as const }, call: STDIO }
   const tests = [{ input: `${a}\n${b}\n`, output: `${a + b}\n` }]
-  const [[{ passed }]] = await grade(executor, [{ problem, program, tests }])
-  return passed === true
+  const grades = await gradeOne(executor, { problem, program, tests })
+  return grades.every(({ passed }) => passed === true)
 }
 
 /** Above this a sandbox holds more than its own noise. */

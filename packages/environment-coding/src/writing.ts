@@ -4,14 +4,14 @@
  */
 
 import { rng, seedOf, type TestJudging, type Texts } from 'rlanything/environments'
-import { RlError } from 'rlanything/kit'
+import { itemAt, RlError } from 'rlanything/kit'
 import type { CodingEnvironment, CodingEpisode } from './environment.ts'
-import { LANGUAGES } from './executor.ts'
 import { compactProblem, scriptedUnitTest } from './family/unit-test.ts'
 import type { Grade } from './grade.ts'
 import { parseProgram } from './parse.ts'
 import type { CodingProblem, TestCase } from './problem.ts'
 import { promptFile } from './prompt-file.ts'
+import { LANGUAGES } from './provider.ts'
 import { type Fault, scriptedProgram } from './scripted.ts'
 import { isNovel, testForm } from './test-form.ts'
 
@@ -26,7 +26,7 @@ export const acting: Texts<CodingEnvironment> = {
   invalid(answer) {
     const parsed = LANGUAGES.map((language) => parseProgram(answer, language))
     if (parsed.some((one) => 'program' in one)) return null
-    return parsed.flatMap((one) => ('reason' in one ? one.reason : []))[0]
+    return parsed.flatMap((one) => ('reason' in one ? one.reason : [])).at(0) ?? null
   },
   tested: ({ tested }: CodingEpisode) => tested ?? null,
   /** Returns a reference solution, or a copy of one with one fault. */
@@ -58,7 +58,7 @@ export const judging: TestJudging<CodingEnvironment> = {
   isNovel: async (environment, task, test) => isNovel(await environment.problem(task), test),
   async run(environment, task, actions, tests) {
     const grades = await environment.runTests(task, actions, tests)
-    return grades.map((row) => row.map((grade, i) => runOf(tests[i], grade)))
+    return grades.map((row) => row.map((grade, i) => runOf(itemAt(tests, i), grade)))
   },
   /** The problem's own tests, right or with a fault. */
   async scripted(environment, task, skill, seed) {

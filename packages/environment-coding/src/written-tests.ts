@@ -2,6 +2,7 @@
  * Tests that are not the problem's own. Somebody wrote them, so they must pass the problem's judge before
  * they judge a program.
  */
+import { itemAt } from 'rlanything/kit'
 import { checkerRun } from './checking.ts'
 import type { Executor } from './executor.ts'
 import { type Grade, type GradeRequest, invalid } from './grades.ts'
@@ -36,7 +37,7 @@ export async function poorTests(
   const results = await runEach(executor, [...runs.values()], signal)
   return new Map(
     [...runs.keys()].flatMap((key, i): [string, Grade][] => {
-      const result = results[i]
+      const result = itemAt(results, i)
       if (result.verdict === 'ok') return []
       const isPoor = result.verdict !== 'sandbox_error'
       return [
@@ -55,17 +56,18 @@ export async function poorTests(
  */
 export function withoutFailingTests(requests: readonly GradeRequest[], grades: Grade[][]): Grade[][] {
   const failing = new Map<string, string>()
-  const keys = grades.map((row, i) =>
-    row.map((grade, j) => {
-      const key = writtenKey(requests[i], requests[i].tests[j])
+  const keyed = grades.map((row, i) => {
+    const request = itemAt(requests, i)
+    return row.map((grade, j) => {
+      const key = writtenKey(request, itemAt(request.tests, j))
       if (key !== null && grade.judgeFailed) failing.set(key, grade.result.stderrTail)
-      return key
-    }),
-  )
+      return { grade, key }
+    })
+  })
   if (failing.size === 0) return grades
-  return grades.map((row, i) =>
-    row.map((grade, j) => {
-      const reason = failing.get(keys[i][j] ?? '')
+  return keyed.map((row) =>
+    row.map(({ grade, key }) => {
+      const reason = failing.get(key ?? '')
       return reason === undefined ? grade : invalid(reason)
     }),
   )

@@ -6,7 +6,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parseConfig } from '../../../src/config.ts'
 import { executorElsewhere, openExecuting, pieces } from '../src/executing.ts'
-import { DEFAULT_LIMITS, type ProgramRun, runAll } from '../src/executor.ts'
+import { runAll } from '../src/executor.ts'
+import { DEFAULT_LIMITS, type ProgramRun } from '../src/provider.ts'
 import type { CodingKeys } from '../src/sandbox-config.ts'
 import { openProvider } from './sandboxes.ts'
 
@@ -26,7 +27,7 @@ test('a program that fills its output at many tests fails them, and neither exec
     rewardModel: { judging: 'group' },
   })
   const kept = { get: async () => null, set() {} }
-  const opened = await openExecuting(config, sectionOf(setting, config) as CodingKeys, kept)
+  const opened = await openExecuting(config, sectionOf(setting, config.environment) as CodingKeys, kept)
   let asked = 0
   let largest = 0
   const executor = executorElsewhere({

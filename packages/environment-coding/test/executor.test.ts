@@ -4,18 +4,13 @@ import { join } from 'node:path'
 import { RlError } from 'rlanything/kit'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import {
-  createExecutor,
-  DEFAULT_LIMITS,
-  type ProgramRun,
-  type Provider,
-  type RunResult,
-  runAll,
-  unrun,
-} from '../src/executor.ts'
+import { createExecutor, runAll } from '../src/executor.ts'
 import { grade, shareOf } from '../src/grade.ts'
 import { limitsOf, STDIO } from '../src/problem.ts'
+import { DEFAULT_LIMITS, type ProgramRun, type Provider } from '../src/provider.ts'
 import { createResultCache } from '../src/result-cache.ts'
+import type { RunResult } from '../src/run-result.ts'
+import { unrun } from '../src/tries.ts'
 
 const NO_COUNTS = { executed: 0, reused: 0, retried: 0, blamed: 0, rechecked: 0, flaky: 0 }
 const OK: RunResult = { ...unrun('invalid', ''), verdict: 'ok', exitCode: 0 }

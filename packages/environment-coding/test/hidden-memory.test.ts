@@ -1,6 +1,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createExecutor, DEFAULT_LIMITS, runAll } from '../src/executor.ts'
+import { createExecutor, runAll } from '../src/executor.ts'
+import { DEFAULT_LIMITS } from '../src/provider.ts'
 import { openProvider } from './sandboxes.ts'
 
 /** Asks for huge pages, for which no process's resident memory and no control group's answers; and for timers, which the kernel keeps. */

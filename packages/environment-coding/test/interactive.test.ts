@@ -1,10 +1,11 @@
 /** Problems in which the program talks with another one: guess the number, and programs that would rather not play. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createExecutor, DEFAULT_LIMITS, type Executor, type Language } from '../src/executor.ts'
+import { createExecutor, type Executor } from '../src/executor.ts'
 import { parseRecord } from '../src/formats.ts'
 import { grade } from '../src/grade.ts'
 import type { CodingProblem, TestCase } from '../src/problem.ts'
+import { DEFAULT_LIMITS, type Language } from '../src/provider.ts'
 import { createPyodideProvider } from '../src/providers/pyodide.ts'
 import { isClean } from '../src/trial.ts'
 import { openProvider } from './sandboxes.ts'

@@ -5,16 +5,10 @@ import { seedOf } from 'rlanything/environments'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { codingEnvironment } from '../src/environment.ts'
-import {
-  createExecutor,
-  DEFAULT_LIMITS,
-  type Executor,
-  type Language,
-  languageOf,
-  runAll,
-} from '../src/executor.ts'
+import { createExecutor, type Executor, runAll } from '../src/executor.ts'
 import { grade } from '../src/grade.ts'
 import { STDIO } from '../src/problem.ts'
+import { DEFAULT_LIMITS, type Language, languageOf } from '../src/provider.ts'
 import { createPyodideProvider } from '../src/providers/pyodide.ts'
 import { isClean, tryProgram } from '../src/trial.ts'
 import { openProvider } from './sandboxes.ts'

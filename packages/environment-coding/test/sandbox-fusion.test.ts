@@ -2,7 +2,8 @@ import { createServer } from 'node:http'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { chooseExecutor } from '../src/choose.ts'
-import { createExecutor, DEFAULT_LIMITS, runAll } from '../src/executor.ts'
+import { createExecutor, runAll } from '../src/executor.ts'
+import { DEFAULT_LIMITS } from '../src/provider.ts'
 import { createSandboxFusionProvider } from '../src/providers/sandbox-fusion.ts'
 
 type Answer = { readonly status: number; readonly body: unknown }

@@ -2,7 +2,7 @@
 
 import { explain } from 'rlanything/kit'
 import { selfTest } from '../src/choose.ts'
-import type { Provider } from '../src/executor.ts'
+import type { Provider } from '../src/provider.ts'
 import { createBwrapProvider } from '../src/providers/bwrap.ts'
 import { createProcessProvider } from '../src/providers/process.ts'
 import { createPyodideProvider } from '../src/providers/pyodide.ts'

@@ -1,10 +1,11 @@
 /** What a written test is asked for is what is read and graded: one definition, tried with what models write. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createExecutor, DEFAULT_LIMITS } from '../src/executor.ts'
+import { createExecutor } from '../src/executor.ts'
 import { grade } from '../src/grade.ts'
 import { parseUnitTest } from '../src/parse.ts'
 import { type Call, type CodingProblem, STDIO } from '../src/problem.ts'
+import { DEFAULT_LIMITS } from '../src/provider.ts'
 import { isNovel, testForm } from '../src/test-form.ts'
 import { openProvider } from './sandboxes.ts'
 

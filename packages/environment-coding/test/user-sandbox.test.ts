@@ -8,7 +8,7 @@ import { parseConfig } from '../../../src/config.ts'
 import { loadAllUserParts } from '../../../src/user-parts.ts'
 import { temporaryFolder } from '../../../test/support/run.ts'
 import { chooseExecutor } from '../src/choose.ts'
-import { DEFAULT_LIMITS } from '../src/executor.ts'
+import { DEFAULT_LIMITS } from '../src/provider.ts'
 import { openProvider } from './sandboxes.ts'
 
 const folder = temporaryFolder()

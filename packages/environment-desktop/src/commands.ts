@@ -23,7 +23,7 @@ of them. POST /rl/reset resets a desktop to its start.
 const check = defineCommand({
   help: `
 rl desktop check [--kind NAME...] [--desktops N] [--seed S]      our own tasks
-rl desktop check --data FOLDER                                  OSWorld's task files: those that can be judged here
+rl desktop check --data FOLDER [--record]                       OSWorld's task files: those that can be judged here
 rl desktop check --typed [--lines N] [--kind NAME...]           lines typed into each program: does each key arrive?
 
 One task of each kind is set up twice (both must look the same), done by its oracle (must succeed) and done wrongly (must
@@ -32,8 +32,8 @@ tasks=N solved=N wrong=0 differences=0 faults=0 skipped=N. The exit status is 1 
 and counted, differed, or its desktop broke.
 
 With --data each supported task is set up on a local desktop and nothing is done: it must not count as done. If it does,
-or its set-up fails, it is named as not fit, and the exit status is 1. Remove its file from the folder. The files do not
-tell whether the right actions give 1.
+or its set-up fails, it is named as not fit, and the exit status is 1. With --record those that count as done are noted in
+the folder's done-tasks.json, and no run plays them. The files do not tell whether the right actions give 1.
 
 With --typed drawn lines are typed into each program that is here, by the commands of an agent, and compared with what the
 program has then. The last line is programs=N lines=N lost=0. The exit status is 1 if a line did not arrive as it was typed,
@@ -49,6 +49,7 @@ or a desktop broke.
     desktops: { type: 'string', default: '2' },
     seed: { type: 'string', default: '1' },
     data: { type: 'string' },
+    record: { type: 'boolean' },
     typed: { type: 'boolean' },
     lines: { type: 'string', default: '200' },
   },

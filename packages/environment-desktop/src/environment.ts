@@ -6,6 +6,7 @@ import type { Environment, Episode, Task } from 'rlanything/environments'
 import { explain, RlError, readTextSync } from 'rlanything/kit'
 import type { Computer } from './computer.ts'
 import { type DesktopEpisode, startEpisode } from './episode.ts'
+import { readDoneTasks } from './osworld/done-tasks.ts'
 import { INFEASIBLE, unsupportedIn } from './osworld/evaluate.ts'
 import { readTaskFile, type TaskFile } from './osworld/task-file.ts'
 import { createPool } from './pool.ts'
@@ -124,7 +125,7 @@ type Loaded = { readonly file: TaskFile; readonly kind: string }
 /**
  * Reads OSWorld's task files below a folder. A split is a folder of that name in it. Without such folders all
  * tasks are for training. An incomplete task file is left out, by its name and the reason: published folders
- * hold unfinished ones.
+ * hold unfinished ones. So is a task that the folder's `done-tasks.json` names.
  * @throws RlError `environment.data` if the folder cannot be read, `desktop.task` if a file is not JSON or
  * too large
  */
@@ -136,6 +137,7 @@ export function readFolder(
   readonly leftOut: ReadonlyMap<string, number>
   readonly infeasible: DesktopEnvironment['infeasible']
 } {
+  const done = readDoneTasks(path)
   const leftOut = new Map<string, number>()
   const leaveOut = (why: string) => leftOut.set(why, (leftOut.get(why) ?? 0) + 1)
   const loaded: (Loaded & { readonly parts: readonly string[] })[] = []
@@ -146,7 +148,9 @@ export function readFolder(
     try {
       const file = readTaskFile(value, name)
       const parts = name.split('/')
-      const missing = unsupportedIn(file, path, program)
+      const missing = done.has(file.id)
+        ? [`task ${file.id}, which counts as done before anything is done`]
+        : unsupportedIn(file, path, program)
       for (const one of missing) leaveOut(one)
       if (missing.length === 0) loaded.push({ file, kind: parts.at(-2) ?? 'task', parts })
     } catch (error) {

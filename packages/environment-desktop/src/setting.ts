@@ -49,7 +49,7 @@ function oracleExpert(environment: DesktopEnvironment, { observation }: Turn): E
   let next = 0
   return {
     advise({ admissible }) {
-      const command = commands[Math.min(next, commands.length - 1)]
+      const command = commands[next] ?? commands.at(-1) ?? 'wait'
       return admissible.includes(command) ? command : 'wait'
     },
     observe(action) {

@@ -5,6 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { temporaryFolder } from '../../../test/support/run.ts'
 import { readFolder } from '../src/environment.ts'
+import { forgetDoneTasks, recordDoneTasks } from '../src/osworld/done-tasks.ts'
 
 test('a task that was never finished is left out by its name and takes no other with it', () => {
   const folder = temporaryFolder()
@@ -70,6 +71,24 @@ test('a task is left out for a program, a file or code that is not to be had, by
     ['service of sudo', 1],
     ['service of systemctl', 1],
   ])
+})
+
+test('a task that counts as done before anything is done is left out by its name', () => {
+  const folder = temporaryFolder()
+  const evaluator = { func: 'exact_match', result: { type: 'vm_command_line', command: 'a' } }
+  for (const id of ['a', 'b'])
+    writeFileSync(join(folder, `${id}.json`), JSON.stringify({ id, instruction: 'do', evaluator }))
+  const read = () => {
+    const { bySplit, leftOut } = readFolder(folder, () => true)
+    return [bySplit('train').map(({ file }) => file.id), [...leftOut.keys()]]
+  }
+  assert.equal(read(), [['a', 'b'], []])
+  recordDoneTasks(folder, ['b'])
+  assert.equal(read(), [['a'], ['task b, which counts as done before anything is done']])
+  writeFileSync(join(folder, 'done-tasks.json'), '{"done": 1}')
+  assert.throws(read, /done-tasks\.json is no record of tasks/)
+  forgetDoneTasks(folder)
+  assert.equal(read(), [['a', 'b'], []])
 })
 
 test.run()

@@ -95,7 +95,7 @@ function differenceOf(a: WebEpisode, b: WebEpisode): string | null {
     [a.turn.observation, b.turn.observation],
     [a.turn.admissible.join('\n'), b.turn.admissible.join('\n')],
     [String(a.turn.ended), String(b.turn.ended)],
-  ]) {
+  ] as const) {
     if (x === y) continue
     const [left, right] = [x.split('\n'), y.split('\n')]
     const at = left.findIndex((line, i) => line !== right[i])

@@ -202,13 +202,7 @@ export function webEnvironment({
    */
   function stateAfter(before: State, reading: Reading, ends: boolean): State {
     const steps = before.steps + 1
-    const ended: EpisodeEnd | null = isSolved(reading)
-      ? 'goal'
-      : reading.done || ends
-        ? 'gave-up'
-        : steps >= before.maxSteps
-          ? 'step-limit'
-          : null
+    const ended = endOf(reading, ends, steps >= before.maxSteps)
     return { ...before, reading, steps, turn: turnOf(before, reading, ended, before.reading) }
   }
 
@@ -251,14 +245,7 @@ export function webEnvironment({
     },
     remaining: oracle.remaining,
     progress: oracle.progress,
-    expert: {
-      advise(turn) {
-        const advice = advised.get(turn)
-        if (advice !== undefined && turn.admissible.includes(advice)) return advice
-        return rng(seedOf(0, turn.observation)).pick(turn.admissible)
-      },
-      observe() {},
-    },
+    expert: advisedOr(advised),
     async picture(of) {
       const state = states.get(of)
       if (!state) throw new RlError('the episode is of another environment', { code: 'web.open' })
@@ -276,6 +263,25 @@ export function webEnvironment({
       return `${program.split('/').at(-1)} ${pool.detail()}, ${pages} pages`
     },
     close: () => pool.close(),
+  }
+}
+
+/** Returns why an episode is over. Returns null if it goes on. */
+function endOf(reading: Reading, ends: boolean, isLast: boolean): EpisodeEnd | null {
+  if (isSolved(reading)) return 'goal'
+  if (reading.done || ends) return 'gave-up'
+  return isLast ? 'step-limit' : null
+}
+
+/** Takes the oracle's advice, else a random action. */
+function advisedOr(advised: WeakMap<Turn, string>): Expert {
+  return {
+    advise(turn) {
+      const advice = advised.get(turn)
+      if (advice !== undefined && turn.admissible.includes(advice)) return advice
+      return rng(seedOf(0, turn.observation)).pick(turn.admissible)
+    },
+    observe() {},
   }
 }
 

@@ -34,8 +34,8 @@ const SHIFT = /^shift/
 
 function writtenByCommand([verb, , argument = '']: Command): string {
   if (verb === 'type') return argument
-  const [, shift, key] = /^(?:ctrl\+|(shift)\+)?(.)$/su.exec(verb === 'press' ? argument : '') ?? []
-  return shift ? withShift(key) : (key ?? '')
+  const [, shift, key = ''] = /^(?:ctrl\+|(shift)\+)?(.)$/su.exec(verb === 'press' ? argument : '') ?? []
+  return shift ? withShift(key) : key
 }
 
 function lettersOf(action: ScreenAction, shift: boolean): readonly string[] {

@@ -1,5 +1,7 @@
 /** How many steps the oracle of a page takes to success, and what an episode has gained by each of its actions. */
+
 import type { Task } from 'rlanything/environments'
+import { itemAt } from 'rlanything/kit'
 import { createMemo } from './memo.ts'
 import type { Player } from './player.ts'
 import { givenBy, isSolved, readLeft } from './reading.ts'
@@ -61,14 +63,15 @@ export function createOracle({ play, shown, stepAfter, remembered }: OracleOptio
 
   /** Remaining steps before each action and after the last. An oracle without memory comes from its own step to where it would have been. */
   async function remainingAll(task: Task, actions: readonly string[]): Promise<(number | null)[]> {
-    const left = [await remaining(task, actions)]
+    let after = await remaining(task, actions)
+    const left = [after]
     for (let done = actions.length - 1; done >= 0; done--) {
       const before = actions.slice(0, done)
       const reading = known(task, await stepsOf(task, before))
       const isAdvised = reading?.advice === actions[done]
-      const [after] = left
-      const more = isAdvised && after !== null && after < MOST_ORACLE_STEPS
-      left.unshift(more ? after + 1 : await remaining(task, before))
+      after =
+        isAdvised && after !== null && after < MOST_ORACLE_STEPS ? after + 1 : await remaining(task, before)
+      left.unshift(after)
     }
     return left
   }
@@ -78,7 +81,7 @@ export function createOracle({ play, shown, stepAfter, remembered }: OracleOptio
     if (left[0] === null) return null
     // From where the oracle does not succeed nothing is left to gain, and what led there has lost a step.
     return Float32Array.from(actions, (_, i) => {
-      const [before, after] = [left[i], left[i + 1]]
+      const [before, after] = [itemAt(left, i), itemAt(left, i + 1)]
       if (before === null) return 0
       return after === null ? -1 : before - after
     })

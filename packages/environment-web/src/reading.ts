@@ -1,6 +1,6 @@
 /** What a page gave to read, checked: pages are as hostile as anything that comes from outside. */
 import type { Task } from 'rlanything/environments'
-import { RlError, safeParse } from 'rlanything/kit'
+import { firstIssue, RlError, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 
 /** Role, ref (0: text that cannot be acted on), name or text, value, states. */
@@ -45,7 +45,7 @@ const goals = z.array(z.string().max(5_000))
 function checked<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = safeParse(schema, value)
   if (parsed.success) return parsed.data
-  const [{ path, message }] = parsed.error.issues
+  const { path, message } = firstIssue(parsed.error)
   throw new RlError(`the page failed: in its answer, ${path.join('.')}: ${message}`, { code: 'web.page' })
 }
 

@@ -1,7 +1,9 @@
 /**
  * Harder and easier tasks, proven by the oracle. It must solve them, in more or fewer steps than the parent.
  */
+
 import { type Rewrite, type RewriteRequest, seedOf, type Task } from 'rlanything/environments'
+import { itemAt } from 'rlanything/kit'
 import type { Asked, Site } from './site.ts'
 
 /** Most proposals that are tried, and most valid ones that are compared. */
@@ -33,7 +35,7 @@ export async function rewriteTask({
   for (const variant of proposals) {
     if (proven.length >= MOST_PROVEN || tried >= MOST_TRIED) break
     tried++
-    const [goal] = await asked.goals([variant.recipe])
+    const goal = itemAt(await asked.goals([variant.recipe]), 0)
     const candidate = { ...variant, environment: task.environment, goal }
     const steps = await remaining(candidate, [])
     if (steps === null || steps === 0) continue

@@ -3,7 +3,7 @@
 import type { ScreenSize } from '@rlanything/environment-desktop/screen'
 import type { Direction, Seed, Task } from 'rlanything/environments'
 import type { Json } from './browser/cdp.ts'
-import type { Serve } from './browser/page.ts'
+import type { Serve } from './browser/page-requests.ts'
 
 /** Start of a task's episode. */
 type Start = {

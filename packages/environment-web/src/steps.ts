@@ -8,7 +8,7 @@ import {
   type ScreenSize,
   withinReach,
 } from '@rlanything/environment-desktop/screen'
-import { RlError } from 'rlanything/kit'
+import { itemAt, RlError } from 'rlanything/kit'
 import type { Json } from './browser/cdp.ts'
 import type { Page } from './browser/page.ts'
 import { type Command, parseCommand } from './command.ts'
@@ -34,8 +34,9 @@ export function stepReader(grammar: Grammar, screen: ScreenSize, scale: number):
       const command = parseCommand(text)
       if ('problem' in command) return command
       if (command[0] !== 'click-at') return { kind: 'command', command, ends: false }
-      const [x, y] = command[2]!.split(' ').map(Number)
-      return screenStep([{ type: 'click', at: { x, y }, button: 'left', count: 1 }], scale)
+      const place = command[2]!.split(' ').map(Number)
+      const at = { x: itemAt(place, 0), y: itemAt(place, 1) }
+      return screenStep([{ type: 'click', at, button: 'left', count: 1 }], scale)
     }
     try {
       return screenStep(withinReach(parseAnswer(grammar, text, shown), MOST_STROKES), scale)

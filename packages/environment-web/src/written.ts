@@ -93,7 +93,8 @@ export function withOtherLetters(steps: readonly Step[], own: readonly string[])
   return rewritten(steps, ({ text, isWhole }) => {
     if (!isOpen || isWhole) at++
     isOpen = !isWhole
-    if (!own.includes(left[at])) return text
+    const part = left[at]
+    if (part === undefined || !own.includes(part)) return text
     return [...text].map((one) => (/[\s.,:@'/-]/u.test(one) ? one : /\p{N}/u.test(one) ? '1' : 'x')).join('')
   })
 }

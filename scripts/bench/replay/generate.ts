@@ -40,11 +40,11 @@ export function generateLog(log: EventLog, config: Config, most = Infinity): num
     const type = role === 'policy' ? 'PolicyUpdated' : 'RewardModelUpdated'
     const model = role === 'policy' ? 'policy' : 'reward-model'
     if (kind === 'load-tasks') return loadTasks(input as LoadTasks)
-    if (kind === 'cold-start') return [{ type, data: simulatedColdStart(model, config) }]
+    if (kind === 'cold-start') return [{ type, data: simulatedColdStart(model, config.simulation) }]
     if (kind === 'train') {
       const job = input as Train
       const models = versions.at(job.parentVersion, job.parentVersion)
-      return [{ type, data: simulatedUpdate(model, job, models, config) }]
+      return [{ type, data: simulatedUpdate(model, job, models, config.simulation, config) }]
     }
     if (kind === 'rewrite') {
       const job = input as RewriteTask
@@ -55,7 +55,7 @@ export function generateLog(log: EventLog, config: Config, most = Infinity): num
     return job.rollouts.flatMap(({ rollout }) => {
       const trajectory = trajectories.get(rollout)!
       trajectories.delete(rollout)
-      return simulatedJudge(job, trajectory, models, config).map(
+      return simulatedJudge(job, trajectory, models, config.rewardModel.samples).map(
         (data): NewEvent => ({ type: 'StepScored', data }),
       )
     })
@@ -90,7 +90,7 @@ export function generateLog(log: EventLog, config: Config, most = Infinity): num
         event.data,
         tasks.get(event.data.task)!,
         versions.at(event.data.policyVersion, 0),
-        config,
+        config.simulation,
       )
       if (played) queue.push({ event: { type: 'TrajectoryCompleted', data: played }, cause: null })
     }

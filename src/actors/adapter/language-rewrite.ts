@@ -2,7 +2,8 @@
  * Rewriting by a language model. It reads why rollouts failed and how the environment describes the task, and names a
  * new task.
  */
-import type { Config } from '../../config.ts'
+
+import type { AdaptationConfig, RunConfig } from '../../config-schema/sections.ts'
 import type { RewriteRequest, Task } from '../../environments/port.ts'
 import {
   type Evidence,
@@ -12,9 +13,11 @@ import {
   type Setting,
 } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
-import type { NewEvent } from '../../events/catalogue.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { itemAt } from '../../item-at.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
+import type { ModelProvider } from '../../models/provider.ts'
 import { seedOf } from '../../random.ts'
 import type { RewriteTask } from '../decider/jobs.ts'
 import { callBudgetOf } from '../learner/call-budget.ts'
@@ -36,11 +39,12 @@ export type LanguageRewriter = {
 
 /** Opens the rewriter. Errors: `setting.lacks` if the setting cannot take a language model's answer. */
 export async function openLanguageRewriter(
-  config: Config,
+  adaptation: AdaptationConfig,
+  provider: ModelProvider,
+  deadlines: RunConfig['deadlines'],
   { setting, environment }: OpenSetting,
   log: LogClient,
 ): Promise<LanguageRewriter> {
-  const { adaptation, run } = config
   const language = languageOf(setting)
   const { low, high } = adaptation
   const { temperature, maxTokens } = adaptation.expert
@@ -51,13 +55,11 @@ export async function openLanguageRewriter(
   const judgedByTests = setting.judging?.by === 'tests'
   // Two questions in a row: what went wrong, and what to ask instead.
   const questions = prompts.failure ? 2 : 1
-  const model = await endpointOf(
-    'adaptation',
-    adaptation,
-    config,
-    run.deadlines.expert.rewriteSeconds / questions,
-    callBudgetOf(log, 'adapter', config),
-  )
+  const model = await endpointOf('adaptation', adaptation, provider, {
+    budgetSeconds: deadlines.expert.rewriteSeconds / questions,
+    callSeconds: deadlines.llmCallSeconds,
+    calls: callBudgetOf(log, 'adapter', adaptation.expert.maxCalls),
+  })
   const fits = async (request: GenerateRequest) => (await model.fits?.(request)) ?? true
   const tasks = openTaskBook(log)
   const counts = createCounts()
@@ -79,13 +81,7 @@ export async function openLanguageRewriter(
   ): Promise<string> {
     const played = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
     const { TrajectoryCompleted: trajectories, StepScored: scored } = played
-    const failed = trajectories
-      .filter(
-        ({ iteration, slot, purpose }) =>
-          iteration === job.iteration && slot === job.slot && purpose === 'train',
-      )
-      .filter(({ outcome }) => outcome.kind === 'scored' && !outcome.success)
-      .sort((a, b) => a.index - b.index)
+    const failed = failedOf(trajectories, job)
     const settings = { prompt, seed: job.seed, maxTokens, temperature }
     const failing = new AbortController()
     const together = AbortSignal.any([signal, failing.signal])
@@ -96,7 +92,7 @@ export async function openLanguageRewriter(
         try {
           const { generation, leftOut } = await askFitting(trajectory.actions.length, requestOf, {
             fits,
-            generate: async (request) => (await model.generate([request], together))[0],
+            generate: async (request) => itemAt(await model.generate([request], together), 0),
           })
           if (leftOut > 0) counts.add(SHORTENED)
           const summary = readSummary(generation.text)
@@ -156,7 +152,7 @@ export async function openLanguageRewriter(
     let answers: readonly Generation[]
     try {
       const asked = await askFitting(failures.length, requestsOf, {
-        fits: ([first]) => fits(first),
+        fits: (requests) => fits(itemAt(requests, 0)),
         generate: (requests) => model.generate(requests, signal),
       })
       if (asked.leftOut > 0) counts.add(SHORTENED)
@@ -186,6 +182,20 @@ export async function openLanguageRewriter(
     rewrite,
     counters: () => ({ ...model.counts?.(), ...counts.counts() }),
   }
+}
+
+/** Returns the failed rollouts of a job's group, in order of their index. */
+function failedOf(
+  trajectories: readonly EventData<'TrajectoryCompleted'>[],
+  job: Pick<RewriteTask, 'iteration' | 'slot'>,
+): EventData<'TrajectoryCompleted'>[] {
+  return trajectories
+    .filter(
+      ({ iteration, slot, purpose }) =>
+        iteration === job.iteration && slot === job.slot && purpose === 'train',
+    )
+    .filter(({ outcome }) => outcome.kind === 'scored' && !outcome.success)
+    .sort((a, b) => a.index - b.index)
 }
 
 function languageOf(setting: Setting): LanguageRewriting {

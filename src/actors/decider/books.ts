@@ -2,7 +2,7 @@
  * Books of the open iterations: what their rollouts amount to so far. Most deciders keep such books of their own from the
  * log, and all reach the same figures whatever the order of arrival.
  */
-import type { Config } from '../../config.ts'
+import type { AdaptationConfig, EnvironmentConfig, RunConfig } from '../../config-schema/sections.ts'
 import type { Direction } from '../../environments/port.ts'
 import type { EventData, EventType } from '../../events/catalogue.ts'
 import { adaptationNeed } from '../../learning/acceptance.ts'
@@ -37,6 +37,8 @@ export type IterationBook = {
   readonly iteration: number
   readonly policyVersion: number
   readonly rewardModelVersion: number
+  /** No iteration follows, for the run's time is over. */
+  readonly last: boolean
   /** Groups by slot. Empty until planned. */
   readonly groups: Map<string, Group>
   planned: boolean
@@ -57,11 +59,13 @@ export function openBook({
   iteration,
   policyVersion,
   rewardModelVersion,
+  last,
 }: EventData<'IterationStarted'>): IterationBook {
   return {
     iteration,
     policyVersion,
     rewardModelVersion,
+    last: last === true,
     groups: new Map(),
     planned: false,
     expected: 0,
@@ -184,14 +188,24 @@ export function inOrder(scored: readonly ScoredRollout[]): ScoredRollout[] {
   return [...scored].sort((a, b) => a.index - b.index)
 }
 
+/** The part of a config that says when a task needs a candidate. */
+export type NeedConfig = {
+  readonly adaptation: AdaptationConfig
+  readonly environment: EnvironmentConfig
+  readonly run: RunConfig
+}
+
 /**
  * Returns what the adapter is to make of a group whose rollouts are over, or null for nothing. In the last iteration it
  * is nothing: no candidate could be measured. The head counts what it has to wait for by the same rule, at the same
  * event.
  */
-export function needOf(book: IterationBook, group: Group, config: Config): Direction | null {
-  const { adaptation, environment, run } = config
-  if (!adaptation.enabled || book.iteration >= run.iterations) return null
+export function needOf(
+  book: IterationBook,
+  group: Group,
+  { adaptation, environment, run }: NeedConfig,
+): Direction | null {
+  if (!adaptation.enabled || book.last || book.iteration >= run.iterations) return null
   if (group.purpose !== 'train' || group.scored.length < environment.minGroupSize) return null
   return adaptationNeed(tallyOf(group), { harderAt: adaptation.high, easierAt: adaptation.low })
 }

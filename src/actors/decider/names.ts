@@ -10,6 +10,19 @@ export function rolloutName(iteration: number, slot: string, index: number): str
   return `${iteration}/${slot}/${index}`
 }
 
+/**
+ * Returns what a name was made of.
+ * @example placeOfRollout('3/train-00012/5') // { iteration: 3, slot: 'train-00012', index: 5 }
+ */
+export function placeOfRollout(name: string): {
+  readonly iteration: number
+  readonly slot: string
+  readonly index: number
+} {
+  const [iteration = '', slot = '', index = ''] = name.split('/')
+  return { iteration: Number(iteration), slot, index: Number(index) }
+}
+
 /** Plain code-unit order: the same on every machine, unlike a locale's. */
 export function byText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0

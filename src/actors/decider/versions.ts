@@ -1,5 +1,5 @@
 /** Decides the versions of a role with a model. There is one for each iteration, and a version 0 before the first. */
-import type { Config } from '../../config.ts'
+import type { RunConfig } from '../../config-schema/sections.ts'
 import { seedOf } from '../../random.ts'
 import { type Books, readyToLearn } from './books.ts'
 import { askFor, decide, doneBy, emitEvent, fold, unchangedVersion } from './fold.ts'
@@ -18,13 +18,18 @@ type VersionedRole =
   | { readonly role: 'policy'; readonly updated: 'PolicyUpdated' }
   | { readonly role: 'reward-model'; readonly updated: 'RewardModelUpdated' }
 
-/** The named guards and actions, for `setup`. `groupsOf` returns the groups that the next version may learn from. */
+/**
+ * The named guards and actions, for `setup`.
+ *
+ * @param judging whether rollouts are judged
+ * @param groupsOf returns the groups that the next version may learn from
+ */
 export function versioning<Context extends Versioned>(
   { role, updated }: VersionedRole,
-  { rewardModel, run: { seed, deadlines } }: Pick<Config, 'rewardModel' | 'run'>,
+  { seed, deadlines }: RunConfig,
+  judging: boolean,
   groupsOf: (context: Context) => LearnableGroup[],
 ) {
-  const judging = rewardModel.mode !== 'off'
   type Guarded = { readonly context: Context }
   return {
     guards: {

@@ -1,5 +1,5 @@
 /** Measures a policy version: the rollouts to play, and the figures that they give. */
-import type { Config } from '../../config.ts'
+import type { EvaluationConfig } from '../../config-schema/sections.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { seedOf } from '../../random.ts'
 import type { Output } from '../decider/decider.ts'
@@ -21,11 +21,20 @@ export type Measurement = {
   steps: number
 }
 
+/** Settings that all rollouts of a run have in common. */
+export type RolloutSettings = {
+  /** Seed of the run. */
+  readonly seed: number
+  /** Most steps of an episode. An evaluation may have a limit of its own. */
+  readonly maxSteps: number
+}
+
 /** The rollouts of every evaluation split, with seeds that do not depend on the iteration. */
 export function startMeasurements(
   tasks: EvaluationTasks,
   iteration: number,
-  { run, environment, evaluation }: Config,
+  evaluation: EvaluationConfig,
+  { seed, maxSteps }: RolloutSettings,
 ): { readonly measurements: Measurement[]; readonly requests: Output[] } {
   const measurements: Measurement[] = []
   const requests: Output[] = []
@@ -53,8 +62,8 @@ export function startMeasurements(
             task,
             index,
             policyVersion: iteration,
-            seed: [...seedOf(run.seed, 'evaluation', slot, index)],
-            maxSteps: evaluation.maxSteps ?? environment.maxSteps,
+            seed: [...seedOf(seed, 'evaluation', slot, index)],
+            maxSteps: evaluation.maxSteps ?? maxSteps,
           }),
         )
   }

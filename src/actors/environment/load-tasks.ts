@@ -1,6 +1,7 @@
 import type { Environment } from '../../environments/port.ts'
-import { RlError } from '../../errors.ts'
+import { tasksOf } from '../../environments/split-tasks.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
+import { itemAt } from '../../item-at.ts'
 import { rng, seedOf } from '../../random.ts'
 import type { LoadTasks } from '../decider/jobs.ts'
 import { slotName } from '../decider/names.ts'
@@ -12,17 +13,12 @@ import { slotName } from '../decider/names.ts'
 export async function loadTasks(environment: Environment, { splits, seed }: LoadTasks): Promise<NewEvent[]> {
   const events: NewEvent[] = []
   for (const { split, source, limit } of splits) {
-    const all = await environment.tasks(source)
-    if (all.length === 0)
-      throw new RlError(`the split '${split}' (the environment's '${source}') has no tasks`, {
-        code: 'environment.empty-split',
-        hint: 'check environment.data and environment.splits',
-      })
+    const all = await tasksOf(environment, split, source)
     const chosen = limit === null || limit >= all.length ? all : choose(all, limit, seedOf(seed, split))
-    for (let index = chosen.length - 1; index >= 0; index--)
+    for (const [index, task] of [...chosen.entries()].reverse())
       events.push({
         type: 'TaskAdded',
-        data: { slot: slotName(split, index), split, index, total: chosen.length, task: chosen[index] },
+        data: { slot: slotName(split, index), split, index, total: chosen.length, task },
       })
   }
   return events
@@ -32,5 +28,5 @@ function choose<T>(items: readonly T[], limit: number, seed: ReturnType<typeof s
   const indices = rng(seed)
     .shuffle(items.map((_, index) => index))
     .slice(0, limit)
-  return indices.sort((a, b) => a - b).map((index) => items[index])
+  return indices.sort((a, b) => a - b).map((index) => itemAt(items, index))
 }

@@ -1,5 +1,5 @@
 /** The task set as the environment's decider sees it: active tasks, candidates, and tasks that are set aside. */
-import type { Config } from '../../config.ts'
+import type { AdaptationConfig, RulesConfig } from '../../config-schema/sections.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { rulesOf } from '../../learning/registry.ts'
@@ -43,9 +43,11 @@ type Planned = EventData<'IterationPlanned'>['groups'][number]
 /**
  * Returns the groups of an iteration in order of their slots. They are every waiting candidate, and training tasks
  * drawn by seed. A slot is not drawn if it has a candidate, is still played by an earlier iteration, or is set aside.
+ *
+ * @param seed that of the run
  */
-export function planIteration(slots: Slots, iteration: number, config: Config): Planned[] {
-  const { run, environment, adaptation } = config
+export function planIteration(slots: Slots, iteration: number, config: RulesConfig, seed: number): Planned[] {
+  const { environment, adaptation } = config
   const candidates: Planned[] = []
   const open: OpenSlot[] = []
   for (const [slot, { active, candidate, strikes, busy, last }] of slots) {
@@ -56,7 +58,7 @@ export function planIteration(slots: Slots, iteration: number, config: Config): 
   }
   const { tasksPerIteration } = environment
   const count = Math.max(0, tasksPerIteration - (adaptation.candidates === 'within' ? candidates.length : 0))
-  const chosen = chooseSlots(open, count, seedOf(run.seed, 'select', iteration), rulesOf(config).taskSampler)
+  const chosen = chooseSlots(open, count, seedOf(seed, 'select', iteration), rulesOf(config).taskSampler)
   const groups = [
     ...candidates,
     ...chosen.map((slot): Planned => ({ slot, task: slots.get(slot)!.active, purpose: 'train' })),
@@ -87,7 +89,7 @@ export function decisionOn(
   { task, parent, direction, parentAccuracy }: Candidate,
   accuracy: Tally,
   asked: number,
-  config: Pick<Config, 'adaptation' | 'environment' | 'learning'>,
+  config: RulesConfig,
 ): Decision {
   if (accuracy.n < config.environment.minGroupSize)
     return { accepted: false, reason: `only ${accuracy.n} of ${asked} rollouts had an outcome` }
@@ -100,14 +102,14 @@ export function decisionOn(
 }
 
 /** Returns the rule's decision on a candidate whose rollouts are over. */
-export function decisionOnGroup(slots: Slots, { book, group }: PlayedGroup, config: Config): Decision {
+export function decisionOnGroup(slots: Slots, { book, group }: PlayedGroup, config: RulesConfig): Decision {
   return decisionOn(slots.get(group.slot)!.candidate!, tallyOf(group), book.rolloutsPerTask, config)
 }
 
 /** The candidate takes its slot. */
-export function acceptCandidate(slots: Slots, played: PlayedGroup, config: Config): Output {
+export function acceptCandidate(slots: Slots, played: PlayedGroup, adaptation: AdaptationConfig): Output {
   const slot = slots.get(played.group.slot)!
-  const accepted = decisionEvent('TaskAccepted', slots, played, config)
+  const accepted = decisionEvent('TaskAccepted', slots, played, adaptation)
   slot.active = slot.candidate!.task
   slot.last = tallyOf(played.group)
   slot.strikes = 0
@@ -117,9 +119,9 @@ export function acceptCandidate(slots: Slots, played: PlayedGroup, config: Confi
 }
 
 /** The candidate is dropped: its parent keeps the slot. */
-export function rejectCandidate(slots: Slots, played: PlayedGroup, config: Config): Output {
+export function rejectCandidate(slots: Slots, played: PlayedGroup, adaptation: AdaptationConfig): Output {
   const slot = slots.get(played.group.slot)!
-  const rejected = decisionEvent('TaskRejected', slots, played, config)
+  const rejected = decisionEvent('TaskRejected', slots, played, adaptation)
   slot.candidate = null
   slot.busy = null
   return rejected
@@ -129,11 +131,10 @@ function decisionEvent(
   type: 'TaskAccepted' | 'TaskRejected',
   slots: Slots,
   played: PlayedGroup,
-  config: Config,
+  { low, high }: AdaptationConfig,
 ): Output {
   const { book, group, decision } = played
   const { task, parent, direction, parentAccuracy } = slots.get(group.slot)!.candidate!
-  const { low, high } = config.adaptation
   return emitEvent(type, {
     iteration: book.iteration,
     slot: group.slot,

@@ -1,12 +1,12 @@
 /** The environment's worker: puts the tasks into the log and plays rollouts against the policy. */
-import type { Config } from '../../config.ts'
+import type { RunConfig } from '../../config-schema/sections.ts'
 import type { OpenSetting, Tested } from '../../environments/setting.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { isSettingFault } from '../../user-code.ts'
 import { actOver } from '../rollout/act-service.ts'
-import { framesRecorded, looksOn, pictureTaker } from '../rollout/frames.ts'
+import { framesRecorded, pictureTaker } from '../rollout/frames.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
 import { createPlayer } from '../rollout/player.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
@@ -16,17 +16,22 @@ import { rolloutFailure, rolloutQueue } from './rollout-queue.ts'
 
 type Request = EventData<'RolloutRequested'>
 
-export function environmentWorker(config: Config, opened: OpenSetting, log: LogClient): Worker {
+/** @param looks whether anybody looks at the screens of rollouts */
+export function environmentWorker(
+  { workers, deadlines }: RunConfig,
+  looks: boolean,
+  opened: OpenSetting,
+  log: LogClient,
+): Worker {
   const { setting, environment } = opened
   const { acting } = setting
   const tasks = openTaskBook(log)
-  const { deadlines } = config.run
   const player = createPlayer({
     environment,
     act: actOver(log, deadlines.stepSeconds * 1000),
     actDeadlineMs: deadlines.stepSeconds * 1000,
-    askers: config.run.workers.environment,
-    ...(looksOn(config) ? { look: pictureTaker(opened, log.putBlob) } : {}),
+    askers: workers.environment,
+    ...(looks ? { look: pictureTaker(opened, log.putBlob) } : {}),
   })
 
   async function play(request: Request, context: JobContext): Promise<NewEvent[]> {

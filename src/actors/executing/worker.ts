@@ -1,6 +1,7 @@
 /** The worker of an executor: takes what other processes of the run ask for, does it with the setting, and answers. It plays and judges nothing. */
 import { within } from '../../clock.ts'
 import type { Config } from '../../config.ts'
+import type { EnvironmentConfig } from '../../config-schema/sections.ts'
 import { sectionOf } from '../../environments/sections.ts'
 import { partOf } from '../../environments/setting.ts'
 import { loadSetting } from '../../environments/settings.ts'
@@ -16,7 +17,7 @@ import { carry, type ExecutorRequest, executorQueue, packAnswer, readRequest, un
 export async function openExecutor(config: Config, log: LogClient): Promise<OpenedWorker> {
   const setting = await loadSetting(config.environment)
   const executing = partOf(setting, 'executing', 'the role executor')
-  const opened = await executing.open(config, sectionOf(setting, config), openKeptResults(log))
+  const opened = await executing.open(config, sectionOf(setting, config.environment), openKeptResults(log))
   const { perform, counters, concurrency } = opened
   return {
     note: `executor: ${opened.note}`,
@@ -30,9 +31,9 @@ export async function openExecutor(config: Config, log: LogClient): Promise<Open
 }
 
 /** Returns the number of executors that the head starts, or null if the run has none. */
-export async function executorsOf(config: Config): Promise<number | null> {
-  const setting = await loadSetting(config.environment)
-  return setting.executing?.processes(sectionOf(setting, config)) ?? null
+export async function executorsOf(environment: EnvironmentConfig): Promise<number | null> {
+  const setting = await loadSetting(environment)
+  return setting.executing?.processes(sectionOf(setting, environment)) ?? null
 }
 
 const DONE: WorkResult = { done: true }

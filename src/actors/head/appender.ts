@@ -3,15 +3,10 @@
  * checks of a turn have a bound, and waiting users take turns. So one user's many requests hold up neither the loop nor
  * another user's.
  */
+
 import type { Clock } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
-import {
-  type BlobRef,
-  type CheckedEvent,
-  checkOpened,
-  checkWritten,
-  type OpenedEvent,
-} from '../../events/codec.ts'
+import type { CheckedEvent } from '../../events/codec.ts'
 import type { Appended } from '../../events/log.ts'
 import { toWireError } from '../../events/log-client.ts'
 import {
@@ -22,7 +17,8 @@ import {
 } from '../../events/log-protocol.ts'
 import { pack } from '../../events/msgpack.ts'
 import type { User } from '../../events/users.ts'
-import type { DeadLetters } from './dead-letters.ts'
+import { itemAt } from '../../item-at.ts'
+import { type CheckedGroup, type CheckOptions, checkGroups, type Steps, TURN } from './append-checks.ts'
 
 export type Appender = {
   /** Answers `log.append` when the events are durable or refused. */
@@ -31,22 +27,7 @@ export type Appender = {
   readonly close: () => void
 }
 
-export type AppenderOptions = {
-  /** Decodes an event and checks its envelope. */
-  readonly open: (body: Uint8Array) => OpenedEvent
-  /** Reads a blob in steps that tell the bytes they took. */
-  readonly load: (ref: BlobRef) => Steps<Uint8Array>
-  /**
-   * May refuse a well-formed event. If its work is over, it returns the position of that end: the event is answered,
-   * but not appended.
-   *
-   * @param group events that are appended together with it
-   */
-  readonly admit: (
-    event: CheckedEvent,
-    user: User,
-    group: readonly CheckedEvent[],
-  ) => RlError | Appended | null
+export type AppenderOptions = CheckOptions & {
   /** Whether what stands at the position of a duplicate says something else. */
   readonly isOther: (event: CheckedEvent, position: number) => boolean
   /** The user whose subject this is. */
@@ -55,7 +36,6 @@ export type AppenderOptions = {
   readonly append: (events: readonly CheckedEvent[]) => readonly Appended[]
   /** Called after each commit, even after a failed one. */
   readonly onCommit: (failure: RlError | null) => void
-  readonly deadLetters: DeadLetters
   readonly clock: Clock
 }
 
@@ -68,31 +48,20 @@ type Request = {
   readonly reject: (error: RlError) => void
 }
 
-/** An event that is to be appended, or that is answered without appending. */
-type Admitted = { readonly event: CheckedEvent; readonly answered: Appended | null }
-
 type Checked = Pick<Request, 'bytes' | 'subject' | 'resolve'> & {
-  readonly groups: readonly (readonly Admitted[] | RlError)[]
+  readonly groups: readonly CheckedGroup[]
 }
-
-/** Work in pieces. Each piece tells its cost. */
-type Steps<Result> = Generator<number, Result>
 
 const BATCH_EVENTS = 1_024
 const BATCH_BYTES = 8 * 1024 * 1024
-/** Largest cost of a turn of the event loop, in bytes: it takes some 10 ms. */
-const TURN = 4 * 1024 * 1024
-/** Cost of an event and of each of its bytes: decoding and checking take longer than reading. */
-const EVENT_COST = 16 * 1024
-const BYTE_COST = 8
 /** While more requests wait for their check, checked ones wait for at most this number of turns. */
 const TURNS_A_COMMIT = 8
 
 export function openAppender(options: AppenderOptions): Appender {
-  const { open, load, admit, isOther, authorOf, append, onCommit, deadLetters, clock } = options
+  const { isOther, authorOf, append, onCommit, deadLetters, clock } = options
   /** Unchecked requests by user. The user whose turn is next comes first. */
   const lanes = new Map<User, Request[]>()
-  let inHand: { readonly request: Request; readonly steps: Steps<Checked> } | null = null
+  let inHand: { readonly request: Request; readonly steps: Steps<readonly CheckedGroup[]> } | null = null
   const checked: Checked[] = []
   let events = 0
   let left = TURN
@@ -146,8 +115,9 @@ export function openAppender(options: AppenderOptions): Appender {
       while (left > 0) {
         const step = inHand.steps.next()
         if (step.done) {
-          checked.push(step.value)
-          for (const group of step.value.groups) if (!(group instanceof RlError)) events += group.length
+          const { bytes, subject, resolve } = inHand.request
+          checked.push({ groups: step.value, bytes, subject, resolve })
+          events += eventsOf(step.value)
           inHand = null
           break
         }
@@ -162,70 +132,20 @@ export function openAppender(options: AppenderOptions): Appender {
       const request = lane.shift()
       lanes.delete(user)
       if (lane.length > 0) lanes.set(user, lane)
-      if (request) return { request, steps: checkRequest(request) }
+      if (request) {
+        const { groups, subject } = request
+        return { request, steps: checkGroups(groups, user, subject, options) }
+      }
     }
     return null
   }
 
-  function* checkRequest({ groups, bytes, user, subject, resolve }: Request): Steps<Checked> {
-    const results: Checked['groups'][number][] = []
-    for (const group of groups) results.push(yield* checkGroup(group, user, subject))
-    return { groups: results, bytes, subject, resolve }
-  }
-
-  function* checkGroup(
-    group: readonly Uint8Array[],
-    user: User,
-    subject: string,
-  ): Steps<readonly Admitted[] | RlError> {
-    try {
-      const events: CheckedEvent[] = []
-      for (const body of group) {
-        yield EVENT_COST + BYTE_COST * body.byteLength
-        events.push(yield* checkEvent(body))
-      }
-      const admitted: Admitted[] = []
-      for (const event of events) {
-        const answered = admit(event, user, events)
-        if (answered instanceof RlError) return answered
-        admitted.push({ event, answered })
-      }
-      return admitted
-    } catch (error) {
-      deadLetters.add(subject, group[0], error)
-      return error instanceof RlError
-        ? error
-        : new RlError(String(error), { code: 'event.malformed', cause: error })
-    }
-  }
-
-  function* checkEvent(body: Uint8Array): Steps<CheckedEvent> {
-    const opened = open(body)
-    if (opened.blob === null) return checkWritten(checkOpened(opened))
-    const content = yield* load(opened.blob)
-    // Decoded in a turn of its own: a blob holds many values.
-    yield TURN
-    return checkWritten(checkOpened(opened, content))
-  }
-
-  function takeBatch(): Checked[] {
-    let batchEvents = 0
-    let bytes = 0
-    let count = 0
-    while (count < checked.length && (count === 0 || (batchEvents < BATCH_EVENTS && bytes < BATCH_BYTES))) {
-      bytes += checked[count].bytes
-      for (const group of checked[count].groups) if (!(group instanceof RlError)) batchEvents += group.length
-      count++
-    }
-    events -= batchEvents
-    turns = 0
-    return checked.splice(0, count)
-  }
-
   /** Commits a batch in one transaction. A failure of the disk refuses all of it: nothing was stored. */
   function commit(): void {
-    const batch = takeBatch()
-    const events = batch.flatMap(({ groups }) =>
+    const batch = takeBatch(checked)
+    for (const { groups } of batch) events -= eventsOf(groups)
+    turns = 0
+    const fresh = batch.flatMap(({ groups }) =>
       groups.flatMap((group) =>
         group instanceof RlError ? [] : group.flatMap(({ event, answered }) => (answered ? [] : event)),
       ),
@@ -233,7 +153,7 @@ export function openAppender(options: AppenderOptions): Appender {
     let appended: readonly Appended[] = []
     let failure: RlError | null = null
     try {
-      appended = append(events)
+      appended = append(fresh)
     } catch (error) {
       failure =
         error instanceof RlError ? error : new RlError(String(error), { code: 'log.failed', cause: error })
@@ -244,7 +164,9 @@ export function openAppender(options: AppenderOptions): Appender {
         groups.map((group) => {
           if (group instanceof RlError) return toWireError(group)
           if (failure) return toWireError(failure)
-          return group.map(({ event, answered }) => toReply(event, answered ?? appended[at++], subject))
+          return group.map(({ event, answered }) =>
+            toReply(event, answered ?? itemAt(appended, at++), subject),
+          )
         }),
       )
     onCommit(failure)
@@ -273,7 +195,7 @@ export function openAppender(options: AppenderOptions): Appender {
       closing = true
       const unchecked = [...(inHand ? [inHand.request] : []), ...[...lanes.values()].flat()]
       for (const { reject } of unchecked) reject(closed())
-      inHand?.steps.return({ groups: [], bytes: 0, subject: '', resolve: () => {} })
+      inHand?.steps.return([])
       inHand = null
       lanes.clear()
       while (checked.length > 0) commit()
@@ -283,4 +205,22 @@ export function openAppender(options: AppenderOptions): Appender {
 
 function closed(): RlError {
   return new RlError('the log service is closing', { code: 'log.closing' })
+}
+
+/** Takes the requests of one commit: at least one, and more while they are few and short. */
+function takeBatch(checked: Checked[]): Checked[] {
+  let batchEvents = 0
+  let bytes = 0
+  let count = 0
+  for (const request of checked) {
+    if (count > 0 && (batchEvents >= BATCH_EVENTS || bytes >= BATCH_BYTES)) break
+    bytes += request.bytes
+    batchEvents += eventsOf(request.groups)
+    count++
+  }
+  return checked.splice(0, count)
+}
+
+function eventsOf(groups: readonly CheckedGroup[]): number {
+  return groups.reduce((count, group) => count + (group instanceof RlError ? 0 : group.length), 0)
 }

@@ -1,4 +1,5 @@
 /** `blob.get` and `blob.put` in chunks, for actors on any host. */
+
 import type { Clock } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { BlobWriter } from '../../events/blobs.ts'
@@ -19,6 +20,7 @@ import {
 import { pack } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { isUnwritable, writeError } from '../../events/write-errors.ts'
+import { itemAt } from '../../item-at.ts'
 
 type Handler = (body: Uint8Array, subject: string) => Uint8Array
 
@@ -66,7 +68,7 @@ export function serveBlobs(
     } catch (error) {
       if (!isUnwritable(error)) throw error
       drop(name)
-      throw writeError(error, log.blobs.folders[0])
+      throw writeError(error, itemAt(log.blobs.folders, 0))
     }
   }
 

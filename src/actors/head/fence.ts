@@ -4,7 +4,7 @@
  * stood still, or was cut off, does not write before it knows that the run is still its own.
  */
 import { z } from 'zod'
-import { pause } from '../../clock.ts'
+import { type Clock, pause } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { Bus } from '../../events/bus.ts'
 import { patiently } from '../../events/patience.ts'
@@ -105,37 +105,18 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
       const before = await patiently(cell.read, clock)
       hadHead ||= Boolean(before?.record)
       const isFree = alone || !hadHead || Boolean(before?.record && isOver(before.record, platform))
-      if (!isFree && !hasSlept(before)) await outlive(before)
+      if (!isFree && !hasSlept(before, after)) await outlive(before, cell, { run, after, leaseMs, clock })
       const record = own(Math.max(after, before?.record?.epoch ?? 0) + 1)
       const askedAt = clock.monotonic()
       const taken = await patiently(() => cell.write(record, before?.sequence ?? 0), clock)
       if (taken?.record?.holder === holder)
-        return { record, askedAt, heldFrom: isFree || !hasSlept(before) ? 0 : clock.monotonic() + leaseMs }
+        return {
+          record,
+          askedAt,
+          heldFrom: isFree || !hasSlept(before, after) ? 0 : clock.monotonic() + leaseMs,
+        }
     }
     throw new RlError(`other heads take run '${run}' all the time`, { code: 'head.second' })
-  }
-
-  /**
-   * Returns true if the log knows of a later head than the stored one. The stored head wrote its record again after the
-   * bucket was wiped.
-   */
-  function hasSlept(entry: Entry | null): boolean {
-    return Boolean(entry?.record && entry.record.epoch < after)
-  }
-
-  /** Waits until nobody has said anything for a lease, by this host's own clock. */
-  async function outlive(before: Entry | null): Promise<void> {
-    const until = clock.monotonic() + leaseMs
-    while (clock.monotonic() < until) {
-      await pause(Math.min(250, leaseMs / 4), undefined, clock)
-      const now = await cell.read()
-      if (now?.record?.released || hasSlept(now)) return
-      if (now?.record && (now.sequence !== before?.sequence || now.record.holder !== before.record?.holder))
-        throw new RlError(
-          `run '${run}' has a head: process ${now.record.pid} on ${now.record.host}, epoch ${now.record.epoch}`,
-          { code: 'head.second', hint: 'end that one first, or choose another run id' },
-        )
-    }
   }
 
   /**
@@ -179,7 +160,9 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     if (!entry?.record) {
       // The broker is away, and the lease ends by itself. A broker that is restarted for this needs a moment until it
       // answers. If each failed renewal were told, the listener would end it again and again.
-      if (unanswered.push(clock.now()) % SILENT_RENEWALS === 0) onSilence(unanswered[0])
+      const now = clock.now()
+      const [since = now] = unanswered
+      if (unanswered.push(now) % SILENT_RENEWALS === 0) onSilence(since)
       return
     }
     unanswered = []
@@ -222,6 +205,38 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
       record = own(record.epoch, true)
       await rewrite(record).catch(() => {})
     },
+  }
+}
+
+/**
+ * Returns true if the log knows of a later head than the stored one. The stored head wrote its record again after the
+ * bucket was wiped.
+ */
+function hasSlept(entry: Entry | null, after: number): boolean {
+  return Boolean(entry?.record && entry.record.epoch < after)
+}
+
+/** Waits until nobody has said anything for a lease, by this host's own clock. */
+async function outlive(
+  before: Entry | null,
+  cell: Pick<ReturnType<typeof openCell>, 'read'>,
+  {
+    run,
+    after,
+    leaseMs,
+    clock,
+  }: { readonly run: string; readonly after: number; readonly leaseMs: number; readonly clock: Clock },
+): Promise<void> {
+  const until = clock.monotonic() + leaseMs
+  while (clock.monotonic() < until) {
+    await pause(Math.min(250, leaseMs / 4), undefined, clock)
+    const now = await cell.read()
+    if (now?.record?.released || hasSlept(now, after)) return
+    if (now?.record && (now.sequence !== before?.sequence || now.record.holder !== before.record?.holder))
+      throw new RlError(
+        `run '${run}' has a head: process ${now.record.pid} on ${now.record.host}, epoch ${now.record.epoch}`,
+        { code: 'head.second', hint: 'end that one first, or choose another run id' },
+      )
   }
 }
 

@@ -1,9 +1,10 @@
 /** The head's knowledge of the open iterations. It says when one may begin or is over. */
-import type { Config } from '../../config.ts'
+import type { EvaluationConfig, RunConfig } from '../../config-schema/sections.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { Books } from '../decider/books.ts'
-import { bookOf, groupKnown, needOf, rolloutsOver, tallyOf } from '../decider/books.ts'
+import { bookOf, groupKnown, type NeedConfig, needOf, rolloutsOver, tallyOf } from '../decider/books.ts'
 import { evaluationDue, type TaskCounts } from '../decider/task-counts.ts'
+import { newClock, type RunClock } from './run-clock.ts'
 
 /** Facts of an open iteration that the books do not hold. */
 export type Extras = {
@@ -43,6 +44,9 @@ export type HeadContext = {
   readonly extras: Map<number, Extras>
   /** Start of the run, ms since 1970. It is 0 before. */
   startedMs: number
+  /** Iteration with which the run's time ends. Null until it is known. */
+  last: number | null
+  readonly clock: RunClock
 }
 
 export function emptyHeadContext(firstIteration: number): HeadContext {
@@ -55,6 +59,8 @@ export function emptyHeadContext(firstIteration: number): HeadContext {
     books: new Map(),
     extras: new Map(),
     startedMs: 0,
+    last: null,
+    clock: newClock(),
   }
 }
 
@@ -79,18 +85,24 @@ export function newExtras(sinceMs: number): Extras {
 export function countOwed(
   { books, extras }: HeadContext,
   about: Pick<EventData<'TrajectoryJudged'>, 'purpose' | 'iteration' | 'slot'>,
-  config: Config,
+  judging: boolean,
+  config: NeedConfig,
 ): void {
   const book = bookOf(books, about)
   const group = book?.groups.get(about.slot)
   const open = extras.get(about.iteration)
-  if (!book || !group || !open || !groupKnown(book, group, config.rewardModel.mode !== 'off')) return
+  if (!book || !group || !open || !groupKnown(book, group, judging)) return
   if (needOf(book, group, config) !== null) open.owed++
 }
 
 /** Returns the number of splits by which an iteration is measured. */
-export function splitsDueOf(iteration: number, config: Config): number {
-  return evaluationDue(iteration, config) ? config.evaluation.splits.length : 0
+export function splitsDueOf(
+  iteration: number,
+  run: RunConfig,
+  evaluation: EvaluationConfig,
+  last: boolean,
+): number {
+  return evaluationDue(iteration, run, evaluation, last) ? evaluation.splits.length : 0
 }
 
 /**
@@ -140,9 +152,10 @@ export function rolloutsOutstanding(context: HeadContext): boolean {
  * until iteration - 1 - s is completed and nothing is being played. So no rollout is played by a policy more than s
  * versions behind.
  */
-export function mayBegin(context: HeadContext, { run }: Config): boolean {
+export function mayBegin(context: HeadContext, run: RunConfig): boolean {
   const next = context.newest + 1
-  if (next > run.iterations || context.completed < next - 1 - run.maxStaleness) return false
+  if (context.last !== null || next > run.iterations || context.completed < next - 1 - run.maxStaleness)
+    return false
   if (context.newest > context.completed) {
     if (context.newest === 0) return false
     const book = context.books.get(context.newest)

@@ -2,7 +2,6 @@
 import type { Worker } from 'node:worker_threads'
 import type { RunFolder } from '../../broker/connection.ts'
 import { pause } from '../../clock.ts'
-import type { Config } from '../../config.ts'
 import { explain } from '../../errors.ts'
 import { startThread } from '../../package.ts'
 import { makePrivateFile } from '../../platform/files.ts'
@@ -17,21 +16,21 @@ export type LiveProjections = {
 
 export type LiveProjectionsOptions = {
   readonly folder: RunFolder
-  /** Names a user's own. */
-  readonly config: Config
+  /** Modules with a user's own (`projections.modules`). */
+  readonly modules: readonly string[]
   readonly say: (line: string) => void
 }
 
 const CLOSE_MS = 30_000
 
-export function openLiveProjections({ folder, config, say }: LiveProjectionsOptions): LiveProjections {
+export function openLiveProjections({ folder, modules, say }: LiveProjectionsOptions): LiveProjections {
   makePrivateFile(folder.projections)
   const told = new Set<string>()
   let thread: Worker | null = null
   let failed = false
 
   function start(): Worker {
-    const data: ProjectionsThreadData = { path: folder.projections, log: folder.log, config }
+    const data: ProjectionsThreadData = { path: folder.projections, log: folder.log, modules }
     const started = startThread(new URL('./projections-thread.ts', import.meta.url), data)
     started.on('message', ({ failed }: Followed) => {
       for (const [name, reason] of failed) {

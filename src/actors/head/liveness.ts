@@ -5,6 +5,7 @@ import { pack, unpackUntrusted } from '../../events/msgpack.ts'
 import { connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import type { LoopDelay } from './loop-delay.ts'
+import type { NamedDepth } from './queue-depths.ts'
 import type { WatchedActor } from './watch.ts'
 
 export type LiveRun = {
@@ -20,6 +21,8 @@ export type LiveRun = {
   readonly brokerRestarts: number
   /** Delay of the head's event loop. Older heads do not tell it. */
   readonly loopDelay?: LoopDelay
+  /** How full the work queues were at the last look. Absent before the first one. Older heads do not tell it. */
+  readonly queues?: readonly NamedDepth[]
 }
 
 /** Asks the head of a run, or says why it cannot be asked. */

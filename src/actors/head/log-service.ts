@@ -2,6 +2,7 @@
  * The head's ear and mouth: takes events, appends them, and publishes only what is durable. Requests that arrive in one
  * turn of the event loop share a transaction.
  */
+
 import { RlError } from '../../errors.ts'
 import { refusalOf } from '../../events/authority.ts'
 import type { Bus, WorkQueue } from '../../events/bus.ts'
@@ -20,7 +21,7 @@ import { pack } from '../../events/msgpack.ts'
 import { patiently } from '../../events/patience.ts'
 import { EPOCH_HEADER, subjectsOf } from '../../events/subjects.ts'
 import { traceparentOf } from '../../events/trace.ts'
-import { isUser, type User } from '../../events/users.ts'
+import { itemAt } from '../../item-at.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import { eventQueue, jobQueue, type WorkKind } from '../runtime/work.ts'
 import { isSameFact, openAdmission } from './admission.ts'
@@ -29,6 +30,7 @@ import { serveBlobs } from './blob-service.ts'
 import { openDeadLetters } from './dead-letters.ts'
 import { openDiskPause } from './disk-pause.ts'
 import { logAnswers } from './log-answers.ts'
+import { authorOf, deadLettering, whileHeld } from './log-handlers.ts'
 import { openPersonPause, type PersonPause } from './person-pause.ts'
 import { openPublishedCursor } from './published-cursor.ts'
 import { openPublisher } from './publisher.ts'
@@ -89,6 +91,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   const { clock } = platform
   const subjects = subjectsOf(log.run)
   const deadLetters = openDeadLetters(log, clock)
+  const reading = deadLettering(deadLetters)
   const rollback = openRollbackCheck(log, epoch)
   const personPause = openPersonPause({
     append: (event) => void append([event], { urgent: true }),
@@ -117,8 +120,11 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
       admit(event) ??
       rollback.refusal(event) ??
       admission.admit(event, user, group),
-    isOther,
-    authorOf,
+    isOther(event, position) {
+      const row = log.row(position)
+      return row !== null && !isSameFact(decodeLogged(row.body, position, log.blobs.get), event)
+    },
+    authorOf: (subject) => authorOf(subject, subjects.log('append')),
     append: (events) => appendAndNote(events, false),
     deadLetters,
     clock,
@@ -128,31 +134,17 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     },
   })
 
-  /** The user whose subject this is: the broker lets nobody else publish there. */
-  function authorOf(subject: string): User {
-    if (subject === subjects.log('append')) return 'head'
-    const user = subject.slice(subject.lastIndexOf('.') + 1)
-    if (isUser(user)) return user
-    throw new RlError(`there is no user ${JSON.stringify(user)}`, { code: 'bus.bad-request' })
-  }
-
-  function isOther(event: CheckedEvent, position: number): boolean {
-    const row = log.row(position)
-    return row !== null && !isSameFact(decodeLogged(row.body, position, log.blobs.get), event)
-  }
-
   /** The queues of all work: only the head makes them. */
   async function ensureQueues(): Promise<void> {
-    const kinds = work.map(({ type }) => eventQueue(log.run, type))
-    const jobs = ROLES.map((role) => jobQueue(log.run, role))
-    for (const queue of [...kinds, ...jobs, ...queues]) await bus.ensureWorkQueue({ ...queue, ackWaitMs })
+    for (const queue of [...queuesOf(log.run, work), ...queues])
+      await bus.ensureWorkQueue({ ...queue, ackWaitMs })
   }
 
   function appendAndNote(events: readonly CheckedEvent[], urgent: boolean): readonly Appended[] {
     if (events.length === 0) return []
     const appended = cursor.storeWith((meta) => log.append(events, { urgent, meta }))
     const fresh = events
-      .map((event, index) => ({ event, ...appended[index] }))
+      .map((event, index) => ({ event, ...itemAt(appended, index) }))
       .filter(({ duplicate }) => !duplicate)
     for (const { event, position } of fresh) publisher.note(event, position)
     admission.observe(fresh)
@@ -168,30 +160,6 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     const appended = appendAndNote(checked, urgent)
     publisher.publish()
     return appended
-  }
-
-  /** Answers only while the run is this head's. */
-  function whileHeld(handler: (body: Uint8Array) => Uint8Array): (body: Uint8Array) => Uint8Array {
-    return function serveWhileHeld(body) {
-      const reason = refusal()
-      if (reason) throw reason
-      return handler(body)
-    }
-  }
-
-  function deadLetteringErrors(handler: (body: Uint8Array, subject: string) => Uint8Array) {
-    return function serveOrDeadLetter(body: Uint8Array, subject: string): Uint8Array {
-      try {
-        return handler(body, subject)
-      } catch (error) {
-        if (
-          error instanceof RlError &&
-          (error.code === 'event.malformed' || error.code === 'bus.bad-request')
-        )
-          deadLetters.add(subject, body, error)
-        throw error
-      }
-    }
   }
 
   function appendIfPossible(event: NewEvent): void {
@@ -224,10 +192,10 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   const leave = [
     bus.serve(subjects.log('append'), null, appender.serve, spoken),
     bus.serve(subjects.log('append.*'), null, appender.serve, spoken),
-    bus.serve(subjects.log('read'), null, deadLetteringErrors(whileHeld(answers.read)), spoken),
-    bus.serve(subjects.log('has'), null, deadLetteringErrors(whileHeld(answers.has)), spoken),
+    bus.serve(subjects.log('read'), null, reading(whileHeld(refusal, answers.read)), spoken),
+    bus.serve(subjects.log('has'), null, reading(whileHeld(refusal, answers.has)), spoken),
     bus.serve(subjects.log('head'), null, answers.head, spoken),
-    serveBlobs(bus, log, deadLetteringErrors, spoken, clock),
+    serveBlobs(bus, log, reading, spoken, clock),
     bus.onFault(({ subject, body, error }) => deadLetters.add(subject, body, error)),
     bus.subscribe(subjects.tapOf('fault', '*'), ({ body }) => {
       const { subject, code, reason, body: message } = readFaultReport(body)
@@ -266,6 +234,13 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
       await bus.flush().catch(() => {})
     },
   }
+}
+
+/** Returns the queues of work that is asked for by events, and of the roles' jobs. */
+function queuesOf(run: string, work: readonly WorkKind[]): readonly WorkQueue[] {
+  const kinds = work.map(({ type }) => eventQueue(run, type))
+  const jobs = ROLES.map((role) => jobQueue(run, role))
+  return [...kinds, ...jobs]
 }
 
 /** Encodes and checks an event of the head itself. */

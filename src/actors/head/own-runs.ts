@@ -122,7 +122,7 @@ function modulesIn(values: unknown): string[] {
 }
 
 /** Keys of servers, of variables that hold secrets, and of programs. */
-const REACHES = /^(?:baseUrl|url|servers|replicas|apiKeyEnv|browser|python|command|program)$/i
+const REACHES = /^(?:baseUrl|url|servers|replicas|apiKeyEnv|browser|python|command|program|notify)$/i
 const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\//i
 
 /**

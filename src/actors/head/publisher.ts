@@ -160,8 +160,9 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
         if (done !== null) openUnlessDone(type, done, position)
         else if (whole) bus.publish(subjects.evt(type), body, headersOf(position, epoch))
       }
-      if (!whole || rows.length === 0) return
-      published = rows[rows.length - 1].position
+      const newest = rows.at(-1)
+      if (!whole || newest === undefined) return
+      published = newest.position
       void confirm()
     },
     isWhole: () => whole,

@@ -33,7 +33,7 @@ export function openRestartBudget(
     const spent = (message: string, code: string) =>
       new RlError(`${name} ${message}: ${lastLine}`, { code, hint: `see ${logFile}` })
     if (isFault) faults.push(now())
-    while (faults.length > 0 && now() - faults[0] > HOUR_MS) faults.shift()
+    while (now() - (faults[0] ?? Infinity) > HOUR_MS) faults.shift()
     if (faults.length > RESTARTS_AN_HOUR)
       throw spent(`ended ${faults.length} times within an hour`, 'head.restarts-spent')
     const failed = !isKilled && livedMs < START_MS

@@ -12,6 +12,7 @@ import type { WorkKind } from '../runtime/work.ts'
 import { takeFence } from './fence.ts'
 import type { LiveRun } from './liveness.ts'
 import { type LogService, startLogService } from './log-service.ts'
+import { queueDepths } from './queue-depths.ts'
 import { type Watch, watchActors } from './watch.ts'
 
 export type ServedRun = {
@@ -109,8 +110,10 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     undo.push(started.close)
     watch.start(bus, tell)
     undo.push(watch.stop)
-    const tellActors = (): Uint8Array =>
-      pack({
+    const depths = queueDepths({ bus, run, work, queues: queues ?? [], now: platform.clock.now })
+    const tellActors = (): Uint8Array => {
+      const found = depths()
+      return pack({
         actors: watch.actors(),
         openWork: started.openWork(),
         queueFailures: started.queueFailures(),
@@ -118,7 +121,9 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
         position: log.head().position,
         deadLetters: log.deadLetters(0).total,
         ...measured(),
+        ...(found === null ? {} : { queues: found }),
       } satisfies LiveRun)
+    }
     undo.push(bus.serve(subjectsOf(run).call('actors'), null, tellActors))
     return { service: started, watch, fenced: fence.lost, refusal: fence.refusal, close }
   } catch (error) {

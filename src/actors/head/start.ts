@@ -2,28 +2,34 @@
  * The head of a run. It takes the log, starts what the run needs, shows the progress, and ends everything in good
  * order.
  */
+
 import { mkdirSync } from 'node:fs'
 import { relative } from 'node:path'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
 import { WIDTH, wrap } from '../../columns.ts'
 import { differencesFrom } from '../../config/differences.ts'
+import { isSimulated } from '../../config/roles.ts'
 import { type Config, configDigest, loggable, loggedConfig, openConfig } from '../../config.ts'
+import type { RunConfig } from '../../config-schema/sections.ts'
 import { loadSetting } from '../../environments/settings.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { ROLES } from '../../events/envelope.ts'
-import { refuseLostRun } from '../../events/log.ts'
 import { type LogReader, openLogReader } from '../../events/log-reader.ts'
+import { refuseLostRun } from '../../events/lost-log.ts'
 import { patiently } from '../../events/patience.ts'
 import { BY_A_PERSON } from '../../events/run-turn.ts'
 import { hasBegun, startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
+import { itemAt } from '../../item-at.ts'
+import { providerOf } from '../../models/registry.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
 import { loadAllUserParts, loadUserParts } from '../../user-parts.ts'
 import { makeKeptResults } from '../executing/kept.ts'
 import { executorQueue } from '../executing/requests.ts'
 import { executorsOf } from '../executing/worker.ts'
 import { checkFirstTurns } from '../first-turns.ts'
+import { plannedIterations } from '../planned-iterations.ts'
 import { startActor } from '../runtime/actor.ts'
 import { openKeyFrames } from '../runtime/key-frame.ts'
 import { knowKeys } from '../runtime/redact.ts'
@@ -39,14 +45,16 @@ import type { HeadContext } from './iterations.ts'
 import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
 import { checkNeededFiles } from './needed-files.ts'
+import { openNotifier } from './notify.ts'
 import { checkActing, markOwn } from './own-runs.ts'
+import { besidePages, INTERRUPTED, type OpenPages, type ShowPages } from './pages.ts'
 import { backendLine } from './terminal/backend-line.ts'
 import { openDisplay } from './terminal/display.ts'
 import { dryRun } from './terminal/dry-run.ts'
 import { inColumns, planLines } from './terminal/plan.ts'
 import { openReports } from './terminal/reports.ts'
 import { runtimeLine } from './terminal/runtime-line.ts'
-import { isSimulated, summaryLines } from './terminal/summary.ts'
+import { summaryLines } from './terminal/summary.ts'
 import { awaitedBy } from './waits.ts'
 
 /** Why the head stops waiting: the run is over, it failed, it cannot go on without help, or a person wants it to pause. */
@@ -56,7 +64,12 @@ type End =
   | { readonly kind: 'paused'; readonly reason: string }
   | { readonly kind: 'interrupted' }
 
-export async function startHead(options: StartOptions): Promise<number> {
+/** @param openPages opens the pages of a run. Null: there are none. */
+export function startHead(options: StartOptions, openPages: OpenPages | null): Promise<number> {
+  return besidePages(openPages, interrupt, (show) => runHead(options, show))
+}
+
+async function runHead(options: StartOptions, showPages: ShowPages): Promise<number> {
   if (options.run !== null) refuseLostRun(runFolder(options.run).log)
   const resumed = options.run !== null && hasBegun(runFolder(options.run).log)
   const { first, config } = resumed
@@ -68,22 +81,24 @@ export async function startHead(options: StartOptions): Promise<number> {
   await loadUserParts(first)
   const own = await loadAllUserParts(config)
   const madeBy: MadeBy = { codeVersion: codeVersion(), ...(own.length > 0 ? { rules: [...own] } : {}) }
-  const hub = await hubCopyOf(config)
+  const hub = await hubCopyOf(config.policy, providerOf(config.policy, config))
   const run = options.run ?? (options.dryRun ? newRunId() : claimedRunId())
   const folder = runFolder(run)
   if (options.dryRun) return dryRun(run, config, options, hub)
 
   const interrupted = interrupt()
-  const display = openDisplay({ iterations: config.run.iterations, simulated: isSimulated(config) })
+  const planned = plannedIterations(config.run)
+  const simulated = isSimulated(config)
+  const display = openDisplay({ iterations: planned, simulated })
   const backend = await backendLine(config, display.say)
   const runtime = await runtimeLine(config, options)
   for (const line of planLines({ run, folder, config, resumed, options, backend, hub, runtime }))
     display.say(line)
   if (hub?.missing && !(await fetchHere(hub.missing, hub.folder, interrupted, display.say))) {
     display.end()
-    return 130
+    return INTERRUPTED
   }
-  const executors = await executorsOf(config)
+  const executors = await executorsOf(config.environment)
   const core = await startHeadCore({
     folder,
     queues: executors === null ? [] : [executorQueue(run)],
@@ -94,14 +109,15 @@ export async function startHead(options: StartOptions): Promise<number> {
     onBrokerRestart: display.say,
   })
   let children: Children | null = null
-  const projections = openLiveProjections({ folder, config, say: display.say })
+  const projections = openLiveProjections({ folder, modules: config.projections.modules, say: display.say })
   try {
     if (executors !== null) await patiently(() => makeKeptResults(core.bus, run))
     for (const line of elsewhereLines(options, folder, core, executors)) display.say(line)
     if (resumed) for (const line of changeLines(core.log, madeBy)) display.say(line)
     const shown = display.goOn(core.log)
-    const [begun] = core.service.append([firstEvent(config, madeBy, resumed)])
+    const begun = itemAt(core.service.append([firstEvent(config, madeBy, resumed)]), 0)
     markOwn(core.log)
+    await showPages(run, display.say)
     const over = runOver(begun.position)
     const endControl = serveControl(core)
     // Before the head folds its own log: on a processor of their own they fold theirs meanwhile.
@@ -109,7 +125,7 @@ export async function startHead(options: StartOptions): Promise<number> {
       run,
       folder: folder.folder,
       address: core.broker ? { url: core.address.url } : core.address,
-      specs: childSpecs(config, options, executors ?? 0),
+      specs: childSpecs(config.run, options, executors ?? 0),
       onGone: core.watch.forget,
       onExit: ({ spec, reason }) => display.say(`${spec.role} ${reason}; it is started again`),
       onPrinted: openReports(display.say),
@@ -118,8 +134,10 @@ export async function startHead(options: StartOptions): Promise<number> {
         Math.max(config.run.deadlines.expert.silenceSeconds, 4 * config.run.expert.heartbeatSeconds) * 1000,
       mostStartMs: config.run.deadlines.expert.coldStartSeconds * 1000,
     })
+    const notifier = config.ui?.notify === undefined ? null : openNotifier(config.ui.notify, display.say)
     const view = await subscribe({ bus: core.bus, run, from: shown + 1 }, (event) => {
       display.see(event, event.position >= begun.position)
+      if (event.position >= begun.position) notifier?.see(event)
       over.see(event)
       if (event.type === 'IterationCompleted' || event.type === 'RunCompleted') projections.follow()
     })
@@ -159,8 +177,10 @@ export async function startHead(options: StartOptions): Promise<number> {
     await children.stop()
     await head.stop()
     await view.stop()
-    for (const line of summaryLines({ folder, config, end })) display.say(line)
-    return end.kind === 'completed' ? 0 : end.kind === 'interrupted' ? 130 : 1
+    await notifier?.done()
+    for (const line of summaryLines({ folder, splits: config.evaluation.splits, planned, simulated, end }))
+      display.say(line)
+    return end.kind === 'completed' ? 0 : end.kind === 'interrupted' ? INTERRUPTED : 1
   } finally {
     display.end()
     await children?.stop()
@@ -249,10 +269,16 @@ function tellIfOver({ run, log: path }: RunFolder): boolean {
     if (over?.type !== 'RunCompleted') return false
     const { iterations } = over.data
     const decided = log.positionOf('id', over.cause ?? '')
-    const at = decided === null ? 'POSITION' : decided - 1
+    const before = decided === null ? null : decided - 1
+    const last = log.byKey(`IterationStarted/${iterations}`)
+    const timed = last?.type === 'IterationStarted' && last.data.last === true
+    const longer = timed
+      ? { at: last.position - 1, set: 'run.minutes=MINUTES' }
+      : { at: before ?? 'POSITION', set: `run.iterations=${2 * iterations}` }
     const lines = [
       `run ${run} is complete: ${iterations} iterations. Nothing was started, and nothing was appended.`,
-      `  go on in a fork: npm run -s rl -- fork ${run} --at ${at} --set run.iterations=${2 * iterations}`,
+      // The time of a run ends at the start of its last iteration. A fork goes on from before it.
+      `  go on in a fork: npm run -s rl -- fork ${run} --at ${longer.at} --set ${longer.set}`,
       `  look further:    npm run -s rl -- status ${run}`,
     ]
     process.stdout.write(`${lines.join('\n')}\n`)
@@ -328,10 +354,10 @@ function elsewhereLines(
 }
 
 /** Executors are started with the environment. */
-function childSpecs({ run }: Config, { roles }: StartOptions, executors: number): ChildSpec[] {
+function childSpecs({ workers }: RunConfig, { roles }: StartOptions, executors: number): ChildSpec[] {
   const specs = roles.flatMap((role): ChildSpec[] => {
-    const workers = role === 'environment' || role === 'reward-model' ? run.workers[role] : 1
-    return Array.from({ length: workers }, (_, index) => ({ role, worker: index > 0 }))
+    const count = role === 'environment' || role === 'reward-model' ? workers[role] : 1
+    return Array.from({ length: count }, (_, index) => ({ role, worker: index > 0 }))
   })
   if (!roles.includes('environment')) return specs
   return [

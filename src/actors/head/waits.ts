@@ -1,25 +1,32 @@
 /** Things that the run waits for, with deadlines. `rl status` shows them if no worker holds the work. */
-import type { Config } from '../../config.ts'
+import type { EvaluationConfig, RunConfig } from '../../config-schema/sections.ts'
 import type { Role } from '../../events/envelope.ts'
 import { rolloutsOver } from '../decider/books.ts'
 import { allTasksThere } from '../decider/task-counts.ts'
 import type { Wait } from '../runtime/waits.ts'
 import { evaluationOver, type HeadContext } from './iterations.ts'
 
+/** The part of a config that says what a run waits for, and how long. */
+type WaitingConfig = { readonly run: RunConfig; readonly evaluation: EvaluationConfig }
+
 /**
  * Lists what the head waits for now, each with its deadline.
  *
  * @param resumedMs when a person resumed the run last (ms since 1970), or 0: no wait is older
  */
-export function awaitedBy(context: HeadContext, config: Config, resumedMs = 0): readonly Wait[] {
-  const { deadlines, iterations } = config.run
+export function awaitedBy(
+  context: HeadContext,
+  { run, evaluation }: WaitingConfig,
+  resumedMs = 0,
+): readonly Wait[] {
+  const { deadlines, iterations } = run
   const waits: Wait[] = []
   function add(waitingFor: string, from: Role, sinceMs: number, seconds: number): void {
     const since = Math.max(sinceMs, resumedMs)
     waits.push({ owner: 'head', waitingFor, from, since, deadline: since + seconds * 1000 })
   }
   if (context.startedMs === 0 || context.completed === iterations) return waits
-  if (!allTasksThere(context.taskCounts, config))
+  if (!allTasksThere(context.taskCounts, evaluation))
     add('the tasks', 'environment', context.startedMs, deadlines.expert.loadTasksSeconds)
   if (context.policyVersion < 0)
     add('policy version 0', 'policy', context.startedMs, deadlines.expert.coldStartSeconds)

@@ -1,11 +1,10 @@
 /**
- * Watches the actors: which live, what each waits for, and which went silent. It also holds the lease of each decider.
- * The log tells which process took the role (ActorStarted). No other process gets the role while that one is heard of.
+ * Watches the actors: which live, what each waits for, and which went silent. It also
+ * looks for roles that nobody has.
  */
 import { z } from 'zod'
-import { RlError } from '../../errors.ts'
 import type { Bus } from '../../events/bus.ts'
-import { CATALOGUE, type EventData, type EventType, type NewEvent } from '../../events/catalogue.ts'
+import type { NewEvent } from '../../events/catalogue.ts'
 import type { CheckedEvent } from '../../events/codec.ts'
 import { ROLES, type Role } from '../../events/envelope.ts'
 import { parseRequest } from '../../events/log-protocol.ts'
@@ -14,8 +13,8 @@ import type { Bounds } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { isUser, roleOf } from '../../events/users.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
-import { parseProcess } from '../../platform/process-id.ts'
 import type { ActorStatus } from '../runtime/status.ts'
+import { isProcess, openLeases, VACANT_BEATS } from './leases.ts'
 import type { Admit } from './log-service.ts'
 
 export type Watch = {
@@ -43,7 +42,6 @@ export type WatchedActor = ActorStatus & {
 }
 
 type Entry = { status: ActorStatus; heardAt: number; stalled: boolean }
-type Holder = EventData<'ActorStarted'> & { readonly since: number }
 
 /** Shape of a heartbeat. Any publisher of heartbeats may publish nonsense, which is ignored. */
 export const HEARTBEAT = z.object({
@@ -84,25 +82,8 @@ const MOST_ACTORS = 1024
 
 /** An actor is stalled after this number of missing heartbeats. The watch looks often enough to tell within two. */
 const SILENT_BEATS = 1.6
-/** Time for which a process that the log names keeps its role without a heartbeat. */
-const HOLD_BEATS = 2
-/** A role is missed if a process had it and none has had it for this number of heartbeats. */
-const VACANT_BEATS = 30
 /** Time for which a silent actor is still told of. */
 const FORGET_MS = 900_000
-
-/** Whether it is known to have ended. Of a process that nobody can look at from here the time has to pass. */
-function hasEnded({ process }: Holder, { lifeOf }: Platform): boolean {
-  const holder = parseProcess(process)
-  return holder !== null && lifeOf(holder) === 'ended'
-}
-
-/** Whether only the role's decider makes such events. */
-function isDecision({ type, actor }: { readonly type: EventType; readonly actor: string }): boolean {
-  const by: readonly string[] = CATALOGUE[type].by
-  const role = actor.split('/')[0]
-  return by.includes(role) && !by.includes(`${role}-worker`)
-}
 
 export type WatchOptions = { readonly heartbeatMs: number; readonly platform?: Platform }
 
@@ -110,54 +91,16 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
   const { clock } = platform
   const subjects = subjectsOf(log.run)
   const entries = new Map<string, Entry>()
-  const holders = new Map<string, Holder>()
-  /** Roles that some process had: when that was last so, and whether their absence was told. */
-  const held = new Map<string, { at: number; missed: boolean }>()
+  const leases = openLeases({
+    run: log.run,
+    heartbeatMs,
+    platform,
+    heardAt: (worker) => entries.get(worker)?.heardAt,
+  })
   let leave: (() => void)[] = []
 
-  for (const { data } of log.events({ types: ['ActorStarted'] })) take(data)
-  for (const [role, holder] of holders) if (hasEnded(holder, platform)) holders.delete(role)
-
-  function take(data: EventData<'ActorStarted'>): void {
-    if (!data.decider) return
-    holders.set(data.role, { ...data, since: clock.monotonic() })
-    held.set(data.role, { at: clock.monotonic(), missed: false })
-  }
-
-  function isLive({ worker, since }: Holder): boolean {
-    const heardAt = entries.get(worker)?.heardAt ?? since
-    return clock.monotonic() - heardAt < HOLD_BEATS * heartbeatMs
-  }
-
-  /**
-   * Admits deciders one at a time. A decider that is let in holds its role from then on. Another that was sent together
-   * with it comes too late. Later decisions of the previous decider are refused.
-   */
-  function admit({ envelope }: CheckedEvent): RlError | null {
-    if (envelope.type !== 'ActorStarted') return isDecision(envelope) ? fence(envelope.actor) : null
-    if (!envelope.data.decider) return null
-    const holder = holders.get(envelope.data.role)
-    if (!holder || holder.worker === envelope.data.worker || !isLive(holder)) {
-      take(envelope.data)
-      return null
-    }
-    return new RlError(
-      `the role '${holder.role}' of run '${log.run}' is taken by ${holder.worker} (process ${holder.pid} on ${holder.host})`,
-      {
-        code: 'actor.second-decider',
-        hint: 'end that process, or add --worker to start a further worker of the role',
-      },
-    )
-  }
-
-  function fence(actor: string): RlError | null {
-    const holder = holders.get(actor.split('/')[0])
-    if (!holder || !actor.includes('/') || holder.worker === actor) return null
-    return new RlError(`${actor} decides no longer for '${holder.role}': ${holder.worker} does`, {
-      code: 'actor.fenced',
-      hint: 'it was silent for too long; the head starts processes again by itself',
-    })
-  }
+  for (const { data } of log.events({ types: ['ActorStarted'] })) leases.take(data)
+  leases.freeEnded()
 
   /**
    * Takes a heartbeat. A user speaks for the processes of its own role, but a further worker does not speak for the
@@ -169,29 +112,19 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
     if (!isUser(user)) return
     if (user !== 'head' && roleOf(user) !== status.role) return
     if (!status.worker.startsWith(`${status.role}/`)) return
-    const isDecider = status.decider || holders.get(status.role)?.worker === status.worker
+    const isDecider = status.decider || leases.holds(status.role, status.worker)
     if (isDecider && user !== 'head' && user !== status.role) return
     if (status.leaving) {
       entries.delete(status.worker)
-      release(status.worker)
+      leases.release(status.worker)
     } else if (entries.has(status.worker) || actorsOf(status.role) < MOST_ACTORS)
       entries.set(status.worker, { status, heardAt: clock.monotonic(), stalled: false })
-  }
-
-  /** Numbers of other places say nothing of the processes here. */
-  function isThat(one: { readonly process?: string }, pid: number, place: string): boolean {
-    const told = parseProcess(one.process)
-    return told !== null && told.pid === pid && told.place === place
   }
 
   function actorsOf(role: Role): number {
     let count = 0
     for (const { status } of entries.values()) if (status.role === role) count++
     return count
-  }
-
-  function release(worker: string): void {
-    for (const [role, holder] of holders) if (holder.worker === worker) holders.delete(role)
   }
 
   /**
@@ -201,7 +134,7 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
   function pardon(lostMs = Number.POSITIVE_INFINITY): void {
     const now = clock.monotonic()
     for (const entry of entries.values()) entry.heardAt = now
-    for (const role of held.values()) role.at = Math.min(now, role.at + lostMs)
+    leases.pardon(lostMs)
   }
 
   function look(report: (event: NewEvent) => void): void {
@@ -224,27 +157,23 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
         },
       })
     }
-    for (const [role, last] of held) {
-      const holder = holders.get(role)
-      if (holder && isLive(holder)) held.set(role, { at: now, missed: false })
-      else if (!last.missed && now - last.at > VACANT_BEATS * heartbeatMs) {
-        last.missed = true
-        const since = clock.now() - Math.round(now - last.at)
-        const deadline = since + VACANT_BEATS * heartbeatMs
-        report({
-          type: 'StallDetected',
-          data: { owner: 'head', waitingFor: `a process with the role ${role}`, from: role, since, deadline },
-        })
-      }
+    for (const { role, vacantMs } of leases.newlyVacant()) {
+      const since = clock.now() - Math.round(vacantMs)
+      const deadline = since + VACANT_BEATS * heartbeatMs
+      report({
+        type: 'StallDetected',
+        data: { owner: 'head', waitingFor: `a process with the role ${role}`, from: role, since, deadline },
+      })
     }
     for (const [worker, entry] of entries)
       if (entry.stalled && now - entry.heardAt > FORGET_MS) entries.delete(worker)
   }
 
   return {
-    admit,
+    admit: leases.admit,
     observe(events) {
-      for (const { event } of events) if (event.envelope.type === 'ActorStarted') take(event.envelope.data)
+      for (const { event } of events)
+        if (event.envelope.type === 'ActorStarted') leases.take(event.envelope.data)
     },
     start(bus, report) {
       const interval = heartbeatMs / 8
@@ -276,12 +205,12 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
       }))
     },
     forget(pid, place = platform.self.place) {
-      for (const [worker, { status }] of entries) if (isThat(status, pid, place)) entries.delete(worker)
-      for (const [role, holder] of holders) if (isThat(holder, pid, place)) holders.delete(role)
+      for (const [worker, { status }] of entries) if (isProcess(status, pid, place)) entries.delete(worker)
+      leases.forget(pid, place)
     },
     silentMs(role, pid) {
       const heard = [...entries.values()].filter(
-        ({ status }) => status.role === role && isThat(status, pid, platform.self.place),
+        ({ status }) => status.role === role && isProcess(status, pid, platform.self.place),
       )
       return heard.length === 0 ? null : clock.monotonic() - Math.max(...heard.map(({ heardAt }) => heardAt))
     },

@@ -13,8 +13,9 @@ import {
   toColumn,
 } from '../../events/columns.ts'
 import { pack, unpackUntrusted } from '../../events/msgpack.ts'
+import { itemAt } from '../../item-at.ts'
 import type { TrainingSample } from '../../models/port.ts'
-import { safeParse } from '../../safe-parse.ts'
+import { firstIssue, safeParse } from '../../safe-parse.ts'
 
 export const BATCH_FORMAT = 'rl-batch/1'
 
@@ -87,7 +88,7 @@ export function encodeBatch({ run, version, parentVersion, samples }: BatchFile)
 export function decodeBatch(bytes: Uint8Array): BatchFile {
   const parsed = safeParse(fileSchema, unpackUntrusted(bytes))
   if (!parsed.success) {
-    const [issue] = parsed.error.issues
+    const issue = firstIssue(parsed.error)
     throw new RlError(
       `the batch is not of format ${BATCH_FORMAT}: ${issue.path.join('.')} ${issue.message}`,
       {
@@ -138,8 +139,9 @@ function checkColumns(segment: z.infer<typeof segmentSchema>): void {
     refuse(`allowedOffsetsI32 has ${allowedOffsetsI32.length} bytes for ${length} tokens`)
   const offsets = readInt32(allowedOffsetsI32)
   if (offsets[0] !== 0) refuse(`allowedOffsetsI32 begins with ${offsets[0]}`)
-  const falling = offsets.findIndex((offset, t) => t > 0 && offset < offsets[t - 1])
+  const falling = offsets.findIndex((offset, t) => t > 0 && offset < itemAt(offsets, t - 1))
   if (falling > 0) refuse(`allowedOffsetsI32 falls at ${falling}`)
-  if (4 * offsets[length] !== allowedI32.length)
-    refuse(`allowedOffsetsI32 ends with ${offsets[length]}, allowedI32 has ${allowedI32.length} bytes`)
+  const end = itemAt(offsets, length)
+  if (4 * end !== allowedI32.length)
+    refuse(`allowedOffsetsI32 ends with ${end}, allowedI32 has ${allowedI32.length} bytes`)
 }

@@ -2,7 +2,6 @@
  * Limits the calls of an endpoint that a role may make in a run, for all its processes and restarts together. Lots of
  * calls are taken from the log before the calls are made, so their number never exceeds the limit.
  */
-import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
@@ -34,10 +33,13 @@ export function budgetSection(role: Role): (typeof SECTIONS)[keyof typeof SECTIO
   return role === 'head' ? null : SECTIONS[role]
 }
 
-/** Returns null if the config allows any number of calls. */
-export function callBudgetOf(log: LogClient, role: keyof typeof SECTIONS, config: Config): CallBudget | null {
+/** @param maxCalls most calls that the section of the role allows, or null for any number */
+export function callBudgetOf(
+  log: LogClient,
+  role: keyof typeof SECTIONS,
+  maxCalls: number | null,
+): CallBudget | null {
   const section = SECTIONS[role]
-  const { maxCalls } = config[section].expert
   const sharers = Object.keys(SECTIONS).filter(
     (other) => SECTIONS[other as keyof typeof SECTIONS] === section,
   )
@@ -88,8 +90,8 @@ function openCallBudget(
   async function isTaken(lot: EventData<'CallsReserved'>): Promise<boolean> {
     const before = taken
     try {
-      const [{ duplicate }] = await log.append([{ type: 'CallsReserved', data: lot }])
-      return !duplicate
+      const appended = await log.append([{ type: 'CallsReserved', data: lot }])
+      return appended.every(({ duplicate }) => !duplicate)
     } catch (error) {
       await readTaken()
       if (!(error instanceof RlError) || error.code !== 'log.not-open' || taken === before) throw error

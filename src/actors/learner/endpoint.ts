@@ -1,9 +1,7 @@
 /** Language models that answer prompts, as the roles use them: opened from a section of the config, tried once, counted. */
-import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { GenerateRequest } from '../../models/port.ts'
-import type { ModelOptions, PromptedModel } from '../../models/provider.ts'
-import { providerOf } from '../../models/registry.ts'
+import type { ModelOptions, ModelProvider, PromptedModel } from '../../models/provider.ts'
 import type { CallBudget } from './call-budget.ts'
 
 type Usual = 'model' | 'baseUrl' | 'window' | 'elsewhere'
@@ -19,8 +17,19 @@ type FinePoint =
   | 'completionPrice'
 
 type Section = Pick<ModelOptions, Usual> & {
-  readonly provider: string
   readonly expert: Pick<ModelOptions, FinePoint>
+}
+
+/** How a role calls a model. */
+export type Calling = {
+  /** Seconds that the asker waits for one generation, retries included. */
+  readonly budgetSeconds: number
+  /** Seconds that one call may take (`run.deadlines.llmCallSeconds`). */
+  readonly callSeconds: number
+  /** Budget that each call is taken from. */
+  readonly calls: CallBudget | null
+  /** For prompts with images. */
+  readonly readImage?: ModelOptions['readImage']
 }
 
 /** Share of a deadline. The rest lets the answer, or the reason why there is none, reach the asker in time. */
@@ -28,39 +37,34 @@ export const SHARE_OF_DEADLINE = 0.95
 
 /**
  * @param name the section's name, for errors
- * @param budgetSeconds time that the asker waits for one generation, retries included
- * @param calls budget that each call is taken from
- * @param readImage for prompts with images
- * @throws RlError `config.invalid` if the section's provider answers no prompts
+ * @param provider that of the section
+ * @throws RlError `config.invalid` if the provider answers no prompts
  */
 export async function endpointOf(
   name: ModelOptions['section'],
-  { provider, ...section }: Section,
-  config: Config,
-  budgetSeconds: number,
-  calls: CallBudget | null,
-  readImage?: ModelOptions['readImage'],
+  section: Section,
+  provider: ModelProvider,
+  { budgetSeconds, callSeconds, calls, readImage }: Calling,
 ): Promise<PromptedModel> {
-  const found = providerOf({ provider }, config)
   const budgetMs = budgetSeconds * 1000 * SHARE_OF_DEADLINE
-  const opened = await found.open?.({
+  const opened = await provider.open?.({
     section: name,
     ...optionsOf(section),
     report: (message) => void process.stdout.write(`${message}\n`),
-    callMs: Math.min(config.run.deadlines.llmCallSeconds * 1000, budgetMs),
+    callMs: Math.min(callSeconds * 1000, budgetMs),
     budgetMs,
     permit: calls?.spend,
     readImage,
   })
   if (opened) return opened
-  throw new RlError(`the provider '${provider}' answers no prompts`, {
+  throw new RlError(`the provider '${provider.name}' answers no prompts`, {
     code: 'config.invalid',
     hint: 'use provider openai, or one of yours (models.module)',
   })
 }
 
 /** Returns the part of a section that concerns its model. A user's provider gets no more. */
-function optionsOf(section: Omit<Section, 'provider'>) {
+function optionsOf(section: Section) {
   const { model, baseUrl, window, elsewhere } = section
   const { apiKeyEnv, concurrency, promptPrice, completionPrice, windowTokens } = section.expert
   const { extraBody, template, reasoningEffort, sendSeed } = section.expert

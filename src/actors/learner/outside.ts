@@ -3,12 +3,10 @@
  * answers in time the run goes on with the version that it has.
  */
 
-import type { Config } from '../../config.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { computeOf } from '../../models/local/model.ts'
+import { itemAt } from '../../item-at.ts'
 import type { TrainingSample } from '../../models/port.ts'
-import { providerOf } from '../../models/registry.ts'
 import type { Train } from '../decider/jobs.ts'
 import { readEvents } from '../rollout/log-queries.ts'
 import type { JobContext } from '../runtime/worker.ts'
@@ -16,7 +14,7 @@ import { BATCH_FORMAT, encodeBatch } from './batch-file.ts'
 import { type ModelRole, updatedEvents } from './checkpoints.ts'
 import { withReference } from './kl-reference.ts'
 import type { Batch } from './update.ts'
-import { logprobTemperature, trainingAt } from './update-options.ts'
+import { logprobTemperature, type TrainingConfig, trainingAt } from './update-options.ts'
 import { VERSION_EVENTS } from './version-events.ts'
 
 /**
@@ -27,12 +25,17 @@ export type OutsideBatch = Omit<Batch, 'samples'> & {
   readonly samples: readonly (TrainingSample & { readonly policyVersion: number })[]
 }
 
+/** Like `TrainingConfig`, but `compute` is null if the weights are not here. The trainer outside has them then. */
+export type OutsideConfig = Omit<TrainingConfig, 'compute'> & {
+  readonly compute: TrainingConfig['compute'] | null
+}
+
 /** Resolves to nothing if the log holds the version, else to the version that has no weights of its own. */
 export async function trainOutside(
   role: ModelRole,
   { iteration, version, parentVersion, seed }: Train,
   { samples: own, trainedOn, health, none }: OutsideBatch,
-  config: Config,
+  { section, run, compute }: OutsideConfig,
   { log, signal, beginWait, event }: JobContext,
 ): Promise<NewEvent[]> {
   const startedMs = performance.now()
@@ -50,28 +53,21 @@ export async function trainOutside(
     })
   if (own.length === 0) return unchanged(none)
 
-  const section = role === 'policy' ? config.policy : config.rewardModel
-  const { iterations } = config.run
+  const { iterations } = run
   const training = trainingAt(section.training, { iteration, iterations, samples: own.length })
   const temperature = logprobTemperature(section)
-  // The weights of an endpoint are not here: the trainer has them.
-  const samples = providerOf(section, config).trains
-    ? await withReference(own, training.klReference, {
-        log,
-        role,
-        compute: computeOf(config),
-        temperature,
-      })
+  const samples = compute
+    ? await withReference(own, training.klReference, { log, role, compute, temperature })
     : own
   const file = await log.putBlob(
     encodeBatch({
       run: log.run,
       version,
       parentVersion,
-      samples: samples.map((sample, i) => ({ ...sample, policyVersion: own[i].policyVersion })),
+      samples: samples.map((sample, i) => ({ ...sample, policyVersion: itemAt(own, i).policyVersion })),
     }),
   )
-  const deadlineSeconds = config.run.deadlines.trainingSeconds
+  const deadlineSeconds = run.deadlines.trainingSeconds
   const ready: EventData<'BatchReady'> = {
     ...(role === 'policy' ? {} : { role }),
     iteration,
@@ -127,6 +123,6 @@ function abortedOr(signal: AbortSignal, ms: number): Promise<void> {
 
 function sum(values: ArrayLike<number>): number {
   let total = 0
-  for (let i = 0; i < values.length; i++) total += values[i]
+  for (const value of Array.from(values)) total += value
   return total
 }

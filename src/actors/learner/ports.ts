@@ -2,12 +2,11 @@
  * The two ports of a role with a model. Providers stand behind them: models of this process, endpoints, scripts, and trainers outside.
  * The role's one worker asks them (policy/worker.ts, reward-model/worker.ts).
  */
-import type { Config } from '../../config.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { ColdStart, JudgeRollouts, Train } from '../decider/jobs.ts'
 import type { JobContext, Worker } from '../runtime/worker.ts'
 import type { ModelRole } from './checkpoints.ts'
-import { type OutsideBatch, trainOutside } from './outside.ts'
+import { type OutsideBatch, type OutsideConfig, trainOutside } from './outside.ts'
 
 /** Makes the versions of a role's model. */
 export type Learner = {
@@ -39,7 +38,7 @@ export function trainedOutside(
   { begin }: Learner,
   role: ModelRole,
   batchOf: BatchOf,
-  config: Config,
+  config: OutsideConfig,
 ): Learner {
   return {
     begin,

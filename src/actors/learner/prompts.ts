@@ -4,6 +4,7 @@ import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PROBLEM } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
+import { itemAt } from '../../item-at.ts'
 import type { ChatMessage, ContentPart, ImageRef } from '../../models/port.ts'
 import { readTextSync } from '../../text-file.ts'
 
@@ -41,7 +42,7 @@ export function readPrompt(name: string, folder = FOLDER): PromptFile {
 export function parsePrompt(name: string, text: string): PromptFile {
   const pieces = text.split(/^# (System|User)$/m).slice(1)
   const parts = pieces.flatMap((title, i) =>
-    i % 2 === 0 ? [{ role: ROLES[title as keyof typeof ROLES], content: pieces[i + 1].trim() }] : [],
+    i % 2 === 0 ? [{ role: ROLES[title as keyof typeof ROLES], content: (pieces[i + 1] ?? '').trim() }] : [],
   )
   if (!parts.some(({ role }) => role === 'user'))
     throw new RlError(`the prompt '${name}' has no part '# User'`, { code: 'prompt.missing' })
@@ -95,7 +96,7 @@ export function episodeText(
   { steps = null, numbered = false }: { readonly steps?: number | null; readonly numbered?: boolean } = {},
 ): string {
   const first = steps === null ? 0 : Math.max(0, actions.length - steps)
-  const lines = [`observation: ${withoutWelcome(observations[0])}`]
+  const lines = [`observation: ${withoutWelcome(itemAt(observations, 0))}`]
   if (first > 0) lines.push(`(${first} earlier steps are left out)`)
   for (let i = first; i < actions.length; i++) {
     lines.push(`${numbered ? `action ${i + 1}` : 'action'}: ${actions[i]}`)

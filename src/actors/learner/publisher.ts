@@ -3,22 +3,23 @@
  * canary request. Then comes the switch (PolicyPublished, RewardModelPublished), and the oldest version is unloaded. A
  * server that does not acknowledge in time is left out. If no server acknowledges, the previous version goes on.
  */
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
-import type { Config } from '../../config.ts'
-import { explain, RlError } from '../../errors.ts'
+
+import type { TrainedConfig } from '../../config-schema/sections.ts'
+import { RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { subscribe } from '../../events/subscription.ts'
-import { folderDigest } from '../../models/local/checkpoint.ts'
+import { itemAt } from '../../item-at.ts'
 import { type AdapterServer, tryAdapter, weightRoutes } from '../../models/openai/adapters.ts'
 import { keyIn } from '../../openai-api/key.ts'
 import { redact } from '../runtime/redact.ts'
-import { type Checkpoint, checkpointFolder, type ModelRole } from './checkpoints.ts'
+import type { ModelRole } from './checkpoints.ts'
+import { sealedFolders } from './sealed-folder.ts'
+import { serversOf } from './servers.ts'
 import { openTargets, type Targets, targetEvents, versionEvent } from './targets.ts'
 import { VERSION_EVENTS } from './version-events.ts'
+import { standInOf, versionsInUse } from './versions-in-use.ts'
 
-type Replica = EventData<'PolicyPublished'>['replicas'][number]
 type Updated = LoggedEvent<'PolicyUpdated'>
 
 export type Publisher = {
@@ -38,8 +39,11 @@ export type Publisher = {
  *
  * @throws RlError `config.key` for a key that no header can hold
  */
-export async function startPublisher(config: Config, role: ModelRole, log: LogClient): Promise<Publisher> {
-  const { publish, baseUrl, model, expert } = role === 'policy' ? config.policy : config.rewardModel
+export async function startPublisher(
+  { publish, baseUrl, model, expert }: TrainedConfig,
+  role: ModelRole,
+  log: LogClient,
+): Promise<Publisher> {
   const { published, retired } = VERSION_EVENTS[role]
   const routes = weightRoutes(publish)
   const calledBy = routes.calledBy(model)
@@ -48,14 +52,16 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
   const servers: readonly AdapterServer[] = urls.map((url) => ({ baseUrl: url, key }))
   const targets = openTargets({
     role,
-    first: { baseUrl: urls[0], model },
+    first: { baseUrl: itemAt(urls, 0), model },
     publishing: true,
     modelOf: calledBy,
   })
   const loaded = new Map<number, EventData<'PolicyPublished'>>()
-  const inUse = new Map<number, number>()
+  const calls = versionsInUse(standIn)
   const runs = new Map<number, string>()
   const stopping = new AbortController()
+  const atAll = serversOf(servers, key, stopping.signal)
+  const sealedFolder = sealedFolders()
   let ready = () => {}
   const begun = new Promise<void>((resolve) => {
     ready = resolve
@@ -147,54 +153,14 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     await log.append([{ type: retired, data } as NewEvent])
   }
 
-  /** The version that answers for another: itself, or the newest before it that a server took. Events of these may not have come back yet. */
+  /** Events of loaded versions may not have come back yet. So the map is asked, not the log. */
   function standIn(version: number): number {
-    const taken = [...loaded.values()].filter((one) => one.serving === one.version && one.version <= version)
-    return Math.max(0, ...taken.map((one) => one.version))
-  }
-
-  /** Works at all servers at once, each within the time. Returns the state of each server. */
-  function atAll(
-    withinSeconds: number,
-    work: (server: AdapterServer, signal: AbortSignal) => Promise<void>,
-  ): Promise<Replica[]> {
-    return Promise.all(
-      servers.map(async (server): Promise<Replica> => {
-        const late = AbortSignal.timeout(withinSeconds * 1000)
-        const url = redact(server.baseUrl)
-        try {
-          await work(server, AbortSignal.any([late, stopping.signal]))
-          return { url, state: 'done', error: null }
-        } catch (error) {
-          if (late.aborted) return { url, state: 'timed-out', error: `no answer within ${withinSeconds} s` }
-          return { url, state: 'refused', error: redact(explain(error), key === null ? [] : [key]) }
-        }
-      }),
-    )
-  }
-
-  const digests = new Map<string, string | null>()
-
-  /**
-   * Returns a function that tells the folder of an event's weights, or throws `model.corrupt`. The check is made once,
-   * before a server's time begins. A folder that is only on the servers' machines, or whose files nothing here reads,
-   * is theirs to check.
-   */
-  async function sealedFolder(run: string, checkpoint: Checkpoint): Promise<() => string> {
-    const folder = resolve(checkpointFolder(run, checkpoint))
-    if (!digests.has(folder) && existsSync(folder))
-      digests.set(folder, await folderDigest(folder).catch(() => null))
-    const found = digests.get(folder) ?? null
-    return function place() {
-      if (found === null || found === checkpoint.sha256) return folder
-      throw new RlError(`the weights in ${folder} are not those of the event`, { code: 'model.corrupt' })
-    }
+    return standInOf(loaded.values(), version)
   }
 
   async function drained(version: number): Promise<void> {
     const until = performance.now() + publish.expert.drainSeconds * 1000
-    const isUsed = () => [...inUse].some(([asked, calls]) => calls > 0 && standIn(asked) === version)
-    while (isUsed() && performance.now() < until && !stopping.signal.aborted)
+    while (calls.isUsed(version) && performance.now() < until && !stopping.signal.aborted)
       await new Promise((go) => setTimeout(go, 50))
   }
 
@@ -202,19 +168,15 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
   const view = await subscribe({ bus: log.bus, run: log.run, types: targetEvents(role), onCaughtUp }, see)
   return {
     targets,
-    async use(version, work) {
-      inUse.set(version, (inUse.get(version) ?? 0) + 1)
-      try {
+    use: (version, work) =>
+      calls.use(version, async () => {
         await begun
         return await work().catch(async (error: unknown) => {
           if (version === 0 || !(error instanceof RlError) || error.code !== 'model.not-found') throw error
           await restored()
           return work()
         })
-      } finally {
-        inUse.set(version, inUse.get(version)! - 1)
-      }
-    },
+      }),
     async stop() {
       stopping.abort(new RlError('the publisher was stopped', { code: 'model.aborted' }))
       ready()

@@ -1,11 +1,11 @@
 /** The learner of a model in this process, and what its worker does for it beside the jobs. */
-import type { Config } from '../../config.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { TrainableModel } from '../../models/port.ts'
 import { type ModelRole, newestVersion } from './checkpoints.ts'
 import type { BatchOf, Learner, OpenedModel } from './ports.ts'
 import type { ResidentModel } from './resident-model.ts'
 import { updateModel } from './update.ts'
+import type { TrainingConfig } from './update-options.ts'
 
 type ResidentLearner = Pick<OpenedModel, 'learner' | 'prepare' | 'broken' | 'close'>
 
@@ -15,7 +15,7 @@ export function residentLearner(
   resident: ResidentModel<{ readonly model: TrainableModel }>,
   begin: Learner['begin'],
   batchOf: BatchOf,
-  config: Config,
+  config: TrainingConfig,
   log: LogClient,
 ): ResidentLearner {
   return {

@@ -1,15 +1,15 @@
 /** The endpoint of a role's model, or its endpoints: each version that was published has servers and a name of its own. */
 import { unlessAborted } from '../../clock.ts'
-import type { Config } from '../../config.ts'
+import type { TrainedConfig } from '../../config-schema/sections.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { deadline } from '../../models/openai/deadline.ts'
 import { createWindow } from '../../models/openai/window.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
-import type { PromptedModel } from '../../models/provider.ts'
+import type { ModelProvider, PromptedModel } from '../../models/provider.ts'
 import { callBudgetOf } from './call-budget.ts'
 import type { ModelRole } from './checkpoints.ts'
-import { endpointOf, SHARE_OF_DEADLINE } from './endpoint.ts'
+import { type Calling, endpointOf, SHARE_OF_DEADLINE } from './endpoint.ts'
 import { startPublisher } from './publisher.ts'
 import type { Target } from './targets.ts'
 
@@ -26,20 +26,21 @@ export type ServedModel = {
   readonly close: () => Promise<void>
 }
 
-/** @param budgetSeconds how long the asker waits for one generation, retries included */
+/** @param provider that of the section */
 export async function openServedModel(
-  config: Config,
   role: ModelRole,
+  section: TrainedConfig,
+  provider: ModelProvider,
+  { budgetSeconds, callSeconds }: Pick<Calling, 'budgetSeconds' | 'callSeconds'>,
   log: LogClient,
-  budgetSeconds: number,
 ): Promise<ServedModel> {
   const name = role === 'policy' ? 'policy' : 'rewardModel'
-  const section = config[name]
   const { publish } = section
   // Versions of a model share one tokenizer and one context: facts of one version hold for all.
   const shared = { ...section, window: createWindow(section.expert.windowTokens) }
-  const calls = callBudgetOf(log, role, config)
-  const first = await endpointOf(name, shared, config, budgetSeconds, calls, log.getBlob)
+  const calls = callBudgetOf(log, role, section.expert.maxCalls)
+  const calling: Calling = { budgetSeconds, callSeconds, calls, readImage: log.getBlob }
+  const first = await endpointOf(name, shared, provider, calling)
   const fits = async (request: GenerateRequest) => (await first.fits?.(request)) ?? true
   if (publish.as === 'none')
     return {
@@ -50,7 +51,7 @@ export async function openServedModel(
       close: () => first.close(),
     }
 
-  const publisher = startPublisher(config, role, log)
+  const publisher = startPublisher(section, role, log)
   // Each caller hears of this error. Until the first call nobody waits for it.
   publisher.catch(() => {})
   const models = new Map<string, PromptedModel>()
@@ -61,7 +62,7 @@ export async function openServedModel(
     const known = models.get(served)
     if (known) return known
     const at = { ...shared, ...target, elsewhere: () => targets.hasOther(version, target.baseUrl) }
-    const opened = await endpointOf(name, at, config, budgetSeconds, calls, log.getBlob)
+    const opened = await endpointOf(name, at, provider, calling)
     models.set(served, opened)
     return opened
   }

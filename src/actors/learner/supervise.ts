@@ -1,4 +1,5 @@
 import { RlError } from '../../errors.ts'
+import { itemAt } from '../../item-at.ts'
 import type { TrainableModel, TrainingSample, UpdateMetrics } from '../../models/port.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 
@@ -89,6 +90,6 @@ export function shuffledPasses(seed: Seed) {
         order = rng(seedOf(seed, 'pass', pass++)).shuffle(all)
         known = samples.length
       }
-      return samples[order.pop()!]
+      return itemAt(samples, order.pop()!)
     })
 }

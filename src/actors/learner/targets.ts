@@ -2,16 +2,21 @@
  * Server and name that answer for a version of a role, as the log says. A published version is used until it is
  * retired, else the first endpoint.
  */
+
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import type { LogReader } from '../../events/log-reader.ts'
+import { itemAt } from '../../item-at.ts'
 import type { ModelRole } from './checkpoints.ts'
 import { VERSION_EVENTS } from './version-events.ts'
+import { openVersionTexts } from './version-texts.ts'
 
 export type Target = {
   /** Base URL of an OpenAI-compatible endpoint, e.g. `http://127.0.0.1:8000/v1`. */
   readonly baseUrl: string
   /** The name that it knows. */
   readonly model: string
+  /** Text that stands before each chat. Absent for none. */
+  readonly system?: string
 }
 
 export type Targets = {
@@ -77,6 +82,7 @@ export function openTargets({ role, first, publishing, modelOf = (name) => name 
   const known = new Set<number>([0])
   const waiting = new Map<number, Set<() => void>>()
   const away = new Map<string, number>()
+  const texts = openVersionTexts()
   let turn = 0
 
   /** Returns the version itself, or the newest one before it that a server took. Returns 0 if none did. */
@@ -92,6 +98,7 @@ export function openTargets({ role, first, publishing, modelOf = (name) => name 
 
   return {
     see(event) {
+      if (role === 'policy') texts.see(event)
       const told = versionEvent(role, event)
       if (told?.kind === 'updated') {
         const { version, checkpoint } = told.event.data
@@ -104,12 +111,13 @@ export function openTargets({ role, first, publishing, modelOf = (name) => name 
       } else if (told?.kind === 'retired') published.delete(told.event.data.version)
     },
     targetOf(version) {
+      const system = texts.textOf(version)
       const found = published.get(standIn(version))
-      if (found === undefined) return first
+      if (found === undefined) return system === '' ? first : { ...first, system }
       turn = (turn + 1) % 0x7fffffff
       const up = found.urls.filter(isUp)
       const urls = up.length > 0 ? up : found.urls
-      return { baseUrl: urls[turn % urls.length], model: modelOf(found.name) }
+      return { baseUrl: itemAt(urls, turn % urls.length), model: modelOf(found.name) }
     },
     leaveOut: (baseUrl) => void away.set(baseUrl, performance.now() + AWAY_MS),
     hasOther: (version, baseUrl) =>

@@ -1,11 +1,20 @@
-import type { Config } from '../../config.ts'
+import type { RunConfig, TrainedConfig } from '../../config-schema/sections.ts'
+import type { Compute } from '../../models/local/model.ts'
 import type { UpdateOptions } from '../../models/port.ts'
 import type { Seed } from '../../random.ts'
 
-type Section = Config['policy']['training'] | Config['rewardModel']['training']
+type Section = TrainedConfig['training']
 
 /** The keys of the section and its fine points in one map, as BatchReady tells them. */
 export type Training = Omit<Section, 'expert'> & Section['expert']
+
+/** The part of a config that says how a model's versions are made. */
+export type TrainingConfig = {
+  /** Section of the model. */
+  readonly section: TrainedConfig
+  readonly run: RunConfig
+  readonly compute: Compute
+}
 
 /** Position of an update in its run, and the number of its samples. */
 export type UpdatePlace = {
@@ -76,7 +85,7 @@ export function logprobTemperature({
   expert: { logprobs },
 }: {
   readonly temperature: number
-  readonly expert: Pick<Config['policy']['expert'], 'logprobs'>
+  readonly expert: Pick<TrainedConfig['expert'], 'logprobs'>
 }): number {
   return logprobs === 'sampling' && temperature > 0 ? temperature : 1
 }

@@ -1,8 +1,6 @@
 /** Versions of a local model: the first, from a folder that a cold start made, and the next, by one update. */
-import type { Config } from '../../config.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { computeOf } from '../../models/local/model.ts'
 import type { TrainableModel, TrainingSample } from '../../models/port.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
@@ -10,7 +8,7 @@ import { adoptFolder, type ModelRole, saveCheckpoint, updatedEvents, updateFigur
 import { fittingSamples } from './fitting-samples.ts'
 import { withReference } from './kl-reference.ts'
 import type { ResidentModel } from './resident-model.ts'
-import { logprobTemperature, trainingAt, updateOptions } from './update-options.ts'
+import { logprobTemperature, type TrainingConfig, trainingAt, updateOptions } from './update-options.ts'
 
 /**
  * Version 0, from a folder. What depends on whether the model was in the cache goes into `timing`: equal runs have equal events.
@@ -40,7 +38,7 @@ type UpdateResources = {
   readonly role: ModelRole
   readonly log: LogClient
   readonly resident: ResidentModel<{ readonly model: TrainableModel }>
-  readonly config: Config
+  readonly config: TrainingConfig
 }
 
 /** Learns from a batch and keeps the new version. `startedMs`: when the batch began to be made. */
@@ -61,14 +59,14 @@ export async function updateModel(
     stopped: none,
   }
   if (own.length === 0) return updatedEvents(role, data)
-  const section = role === 'policy' ? config.policy : config.rewardModel
-  const { iterations } = config.run
+  const { section, run, compute } = config
+  const { iterations } = run
   const training = trainingAt(section.training, { iteration, iterations, samples: own.length })
   const temperature = logprobTemperature(section)
   const samples = await withReference(own, training.klReference, {
     log,
     role,
-    compute: computeOf(config),
+    compute,
     temperature,
   })
   const preparedMs = performance.now()

@@ -2,6 +2,7 @@
 
 import { explain } from '../../errors.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
+import { itemAt } from '../../item-at.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
 import { isSettingFault } from '../../user-code.ts'
 import { type ActReply, type ActRequest, EMPTY_REPLY, type PackedTokens } from '../rollout/act.ts'
@@ -79,7 +80,7 @@ export function choiceActing(codec: Codec, contextTokens: number): Acting {
             choice.length === generated.length && choice.every((token, i) => token === generated[i]),
         )
         return {
-          action: act.admissible[Math.max(0, chosen)],
+          action: itemAt(act.admissible, Math.max(0, chosen)),
           invalid: chosen < 0 ? 'not one of the choices' : null,
           fits: true,
           continues: true,

@@ -1,5 +1,5 @@
 /** Turns an iteration's trajectories and verdicts into the policy's batch: rewards, filters, advantages, samples. */
-import type { Config } from '../../config.ts'
+import type { RewardModelConfig, RulesConfig } from '../../config-schema/sections.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { wrongIn } from '../../events/codec.ts'
@@ -21,7 +21,9 @@ type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps' | 'actions' | 'u
 export type JudgedStep = Pick<EventData<'StepScored'>, 'rollout' | 'step' | 'probability' | 'progress'> & {
   readonly judgements: readonly { readonly score: -1 | 0 | 1 }[]
 }
-type Settings = Pick<Config, 'learning' | 'rewardModel' | 'environment' | 'adaptation'>
+
+/** The part of a config that says what enters a batch. */
+export type BatchSettings = RulesConfig & { readonly rewardModel: RewardModelConfig }
 
 /** Endings of rollouts that did not come to their own end. */
 const TRUNCATED: ReadonlySet<Trajectory['ended']> = new Set(['step-limit', 'context'])
@@ -29,7 +31,7 @@ const TRUNCATED: ReadonlySet<Trajectory['ended']> = new Set(['step-limit', 'cont
 /** Whether a rollout counts in its group alone (`learning.truncated`). */
 export function isMasked(
   { ended }: Pick<Trajectory, 'ended'>,
-  { learning }: Pick<Settings, 'learning'>,
+  { learning }: Pick<BatchSettings, 'learning'>,
 ): boolean {
   return learning.truncated === 'mask' && TRUNCATED.has(ended)
 }
@@ -61,7 +63,7 @@ export function policyBatch(
   groups: readonly LearnableGroup[],
   trajectories: readonly Trajectory[],
   scored: readonly JudgedStep[],
-  settings: Settings,
+  settings: BatchSettings,
 ): PolicyBatch {
   const byId = new Map(trajectories.map((trajectory) => [trajectory.rollout, trajectory]))
   const { trained, health } = policyAdvantages(groups, trajectories, scored, settings)
@@ -112,7 +114,7 @@ export function policyAdvantages(
   groups: readonly Pick<LearnableGroup, 'task' | 'rollouts'>[],
   trajectories: readonly Outcome[],
   scored: readonly JudgedStep[],
-  settings: Settings,
+  settings: BatchSettings,
 ): PolicyAdvantages {
   const byId = new Map(trajectories.map((trajectory) => [trajectory.rollout, trajectory]))
   const { learning, rewardModel } = settings
@@ -180,7 +182,7 @@ function rewardedRollout(
   judged: readonly JudgedStep[] = [],
   score: ScoreKind,
   { stepReward }: ChosenRules,
-  { maxTokens, ...overlong }: Config['learning']['expert']['overlong'],
+  { maxTokens, ...overlong }: BatchSettings['learning']['expert']['overlong'],
 ): RewardedRollout[] {
   if (trajectory?.outcome.kind !== 'scored') return []
   const { rollout: id, outcome, steps: length, actions, usage } = trajectory

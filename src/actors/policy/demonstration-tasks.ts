@@ -2,6 +2,8 @@ import type { Config } from '../../config.ts'
 import { openSetting } from '../../environments/open.ts'
 import type { Task } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
+import { tasksOf } from '../../environments/split-tasks.ts'
+import { itemAt } from '../../item-at.ts'
 
 /** Far from any seed that a person would choose. */
 const DEMONSTRATION_SEED = 1_000_000_007
@@ -18,7 +20,7 @@ export async function withDemonstrationTasks<T>(
   use: (demonstrated: OpenSetting & { readonly tasks: readonly Task[] }) => Promise<T>,
 ): Promise<T> {
   if (config.environment.source === 'data')
-    return use({ ...opened, tasks: repeated(await opened.environment.tasks('train'), count) })
+    return use({ ...opened, tasks: repeated(await tasksOf(opened.environment, 'train', 'train'), count) })
   const own = await openSetting({
     ...config,
     environment: {
@@ -29,7 +31,7 @@ export async function withDemonstrationTasks<T>(
     },
   })
   try {
-    return await use({ ...own, tasks: repeated(await own.environment.tasks('train'), count) })
+    return await use({ ...own, tasks: repeated(await tasksOf(own.environment, 'train', 'train'), count) })
   } finally {
     await own.environment.close?.()
   }
@@ -37,4 +39,4 @@ export async function withDemonstrationTasks<T>(
 
 /** Returns `count` tasks, again from the first if there are fewer. */
 const repeated = (tasks: readonly Task[], count: number): Task[] =>
-  Array.from({ length: count }, (_, index) => tasks[index % tasks.length])
+  Array.from({ length: count }, (_, index) => itemAt(tasks, index % tasks.length))

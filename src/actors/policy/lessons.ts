@@ -2,9 +2,11 @@
  * Turns an episode of the expert into samples of a model that is to act likewise. The samples use the words in which
  * the model will be asked.
  */
-import type { Config } from '../../config.ts'
+
+import type { PolicyConfig } from '../../config-schema/sections.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
+import { itemAt } from '../../item-at.ts'
 import type { LocalModelFace } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import type { Codec } from '../rollout/packing.ts'
@@ -47,7 +49,7 @@ export function packedLesson(codec: Codec, contextTokens: number): Lesson {
  * Teaches a released model in the form in which it acts. Returns null if it writes texts: nobody demonstrates texts to
  * it.
  */
-export function releasedLesson(opened: OpenSetting, policy: Config['policy']): LessonPlan | null {
+export function releasedLesson(opened: OpenSetting, policy: PolicyConfig): LessonPlan | null {
   const part = partOf(opened.setting, 'acting', 'a local policy')
   if (part.kind === 'texts') return null
   if (policy.acting === 'choices')
@@ -63,7 +65,7 @@ export function releasedLesson(opened: OpenSetting, policy: Config['policy']): L
 /**
  * Makes each step one sample. It has the prompt of acting. Its answer is the expert's command and the end of the turn.
  */
-function promptedLesson(model: LocalModelFace, form: Form, acting: Acting, policy: Config['policy']): Lesson {
+function promptedLesson(model: LocalModelFace, form: Form, acting: Acting, policy: PolicyConfig): Lesson {
   const { endToken } = model.tokenizer
   if (endToken === undefined)
     throw new RlError(`policy.model ${policy.model}: its tokenizer names no token that ends a turn`, {
@@ -83,14 +85,14 @@ function promptedLesson(model: LocalModelFace, form: Form, acting: Acting, polic
         packedTokens: 0,
         observations: observations.slice(0, step + 1),
         actions: actions.slice(0, step),
-        admissible: admissible[step],
+        admissible: itemAt(admissible, step),
         seed: [0, 0],
         evaluation: false,
       },
       { temperature: 1, topP: 1, maxTokens: policy.maxTokens },
     )
     if (!request || !('tokens' in request.prompt)) return null
-    const answer = [...model.encode(form.write(actions[step], admissible[step])), endToken]
+    const answer = [...model.encode(form.write(itemAt(actions, step), itemAt(admissible, step))), endToken]
     const sample = answerSample(`${id}, step ${step + 1}`, Array.from(request.prompt.tokens), answer)
     return sample.tokens.length > mostTokens ? null : sample
   }

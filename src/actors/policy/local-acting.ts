@@ -1,8 +1,8 @@
 /** A local model that acts: opened from a folder, and asked for the next actions of many episodes. */
-import type { Config } from '../../config.ts'
+import type { PolicyConfig } from '../../config-schema/sections.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
-import { computeOf, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
+import { type Compute, computeOf, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { madeFitting } from '../learner/shortening.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
@@ -17,6 +17,9 @@ export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acti
 /** Parts of a model that read and write texts. They need no weights. */
 export type ReadingModel = Pick<LocalModelFace, 'describe' | 'encode' | 'decode' | 'tokenizer'>
 
+/** The part of a config that a local policy is opened with. */
+type LocalPolicyConfig = Compute & { readonly policy: PolicyConfig }
+
 export type LocalActorOptions = {
   /** True if the model will learn as well. Opening it then reserves memory for learning. */
   readonly trains?: boolean
@@ -30,29 +33,32 @@ const SYSTEM = 'You act by short commands, one a turn, until the task is done. A
 /** @param folder a Hugging Face folder, e.g. a checkpoint of a run */
 export async function openLocalActor(
   folder: string,
-  config: Pick<Config, 'backend' | 'threads' | 'policy'>,
+  config: LocalPolicyConfig,
   opened: OpenSetting,
   { trains = false, onShortened = () => {} }: LocalActorOptions = {},
 ): Promise<LocalActor> {
-  const { policy } = config
-  const model = await openLocalModel({
-    folder,
-    ...computeOf(config),
-    cacheBytes: policy.expert.cacheMegabytes * 1e6,
-    trains,
-  })
+  const model = await openPolicyModel(folder, config, trains)
   try {
-    return { model, acting: actingOf(model, policy, opened, onShortened) }
+    return { model, acting: actingOf(model, config.policy, opened, onShortened) }
   } catch (error) {
     await model.close()
     throw error
   }
 }
 
+export function openPolicyModel(
+  folder: string,
+  config: LocalPolicyConfig,
+  trains: boolean,
+): Promise<LocalModelFace> {
+  const cacheBytes = config.policy.expert.cacheMegabytes * 1e6
+  return openLocalModel({ folder, ...computeOf(config), cacheBytes, trains })
+}
+
 /** Returns the acting that the config names: by choices, or by prompts that fit the model. */
 export function actingOf(
   model: ReadingModel,
-  policy: Config['policy'],
+  policy: PolicyConfig,
   opened: OpenSetting,
   onShortened: () => void = () => {},
 ): Acting {
@@ -84,7 +90,7 @@ export function actingOf(
 function promptsThatFit(
   acting: Acting,
   model: ReadingModel,
-  { thinking, historySteps }: Pick<Config['policy'], 'thinking' | 'historySteps'>,
+  { thinking, historySteps }: Pick<PolicyConfig, 'thinking' | 'historySteps'>,
   onShortened: () => void,
 ): Acting {
   const { tokenizer } = model

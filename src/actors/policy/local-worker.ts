@@ -2,8 +2,9 @@ import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { itemAt } from '../../item-at.ts'
 import { modelPlace } from '../../models/hub-folder.ts'
-import { computeOf } from '../../models/local/model.ts'
+import { computeOf, type LocalModelFace } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { cachePlace } from '../../package.ts'
 import type { Seed } from '../../random.ts'
@@ -15,6 +16,7 @@ import { residentModel } from '../learner/resident-model.ts'
 import { SHORTENED } from '../learner/shortening.ts'
 import { firstVersion } from '../learner/update.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
+import { SERVER_SERVICE, serveAddress } from '../rollout/server-service.ts'
 import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
 import type { JobContext } from '../runtime/worker.ts'
 import { coldStartTexts, lessonsOf } from '../writing/cold-start.ts'
@@ -22,9 +24,10 @@ import { policyBatchOf } from './batch-of.ts'
 import { coldStartAdapter, coldStartPolicy } from './cold-start.ts'
 import { withDemonstrationTasks } from './demonstration-tasks.ts'
 import { releasedLesson } from './lessons.ts'
-import { actWith, openLocalActor } from './local-acting.ts'
+import { actWith, type LocalActor, openLocalActor, openPolicyModel } from './local-acting.ts'
 import type { OpenedPolicy } from './opened-policy.ts'
 import { samplingOf } from './sampling.ts'
+import { serveVersions } from './served-versions.ts'
 
 type TaughtModel = {
   readonly folder: string
@@ -36,25 +39,40 @@ type TaughtModel = {
   readonly cached?: boolean
 }
 
-export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogClient): OpenedPolicy {
+/** With `player: gateway` agents outside ask the policy, and nothing here acts. */
+export async function openLocalPolicy(
+  config: Config,
+  opened: OpenSetting,
+  log: LogClient,
+): Promise<OpenedPolicy> {
   const { policy } = config
-  const acting = partOf(opened.setting, 'acting', 'a local policy')
+  const sampling = samplingOf(policy, config.evaluation)
+  const forAgents = config.environment.player === 'gateway'
+  const acting = forAgents ? null : partOf(opened.setting, 'acting', 'a local policy')
   const counted = createCounts()
-  const resident = residentModel({
+  const trains = policy.training.enabled && policy.trainer === 'own'
+  let base: LocalModelFace | null = null
+  const resident = residentModel<LocalActor>({
     folderOf: (version) => weightsFolder(log, 'policy', version),
-    open: (folder) =>
-      openLocalActor(folder, config, opened, {
-        trains: policy.training.enabled && policy.trainer === 'own',
-        onShortened: () => counted.add(SHORTENED),
-      }),
+    async open(folder) {
+      const actor = forAgents
+        ? { model: await openPolicyModel(folder, config, trains), acting: asked }
+        : await openLocalActor(folder, config, opened, {
+            trains,
+            onShortened: () => counted.add(SHORTENED),
+          })
+      base = actor.model
+      return actor
+    },
   })
+  const served = forAgents ? await serveVersions(resident, () => base) : null
 
   async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {
     const replies = new Map<ActRequest, ActReply>()
     for (const [version, own] of byVersion(requests))
       await resident.use(version, async (actor) => {
-        const answers = await actWith(actor, own, ({ evaluation }) => samplingOf(config, evaluation), signal)
-        for (const [i, reply] of answers.entries()) replies.set(own[i], reply)
+        const answers = await actWith(actor, own, ({ evaluation }) => sampling(evaluation), signal)
+        for (const [i, reply] of answers.entries()) replies.set(itemAt(own, i), reply)
       })
     return requests.map((request) => replies.get(request)!)
   }
@@ -107,7 +125,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
           tell,
         }
         if (!isPreset(preset)) {
-          const lesson = releasedLesson(opened, policy)
+          const lesson = forAgents ? null : releasedLesson(opened, policy)
           return coldStartAdapter(
             {
               ...settings,
@@ -123,7 +141,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
             lesson,
           )
         }
-        if (acting.kind === 'texts')
+        if (acting?.kind === 'texts')
           return coldStartTexts(
             preset,
             { ...settings, noise: expertNoise },
@@ -138,12 +156,24 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
     )
   }
 
+  const training = { section: policy, run: config.run, compute: computeOf(config) }
+  const learning = residentLearner('policy', resident, coldStart, policyBatchOf(config, log), training, log)
   return {
-    note: `${policy.provider} ${policy.model}`,
+    note: `${policy.provider} ${policy.model}${served === null ? '' : ` for agents on ${served.address.url}`}`,
     act,
+    ...(served === null ? {} : { services: { [SERVER_SERVICE]: serveAddress(served.address) } }),
     counters: () => counted.counts(),
-    ...residentLearner('policy', resident, coldStart, policyBatchOf(config, log), config, log),
+    ...learning,
+    async close() {
+      await served?.close()
+      await learning.close?.()
+    },
   }
+}
+
+/** Agents ask over HTTP. Nobody else asks this policy. */
+const asked: LocalActor['acting'] = () => {
+  throw new TypeError('agents outside act: no questions come over the bus')
 }
 
 /** Groups requests by version. With `maxStaleness` a tick may hold episodes of two versions. */

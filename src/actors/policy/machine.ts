@@ -13,7 +13,8 @@ const NO_GROUP = 'no group is whole enough to learn from'
 export function policyDecider(config: Config): Decider {
   const { guards, actions, keepBecause } = versioning<Versioned>(
     { role: 'policy', updated: 'PolicyUpdated' },
-    config,
+    config.run,
+    config.rewardModel.mode !== 'off',
     ({ books, version }) => learnableGroups(books.get(version + 1)!, config.environment.minGroupSize),
   )
 

@@ -1,3 +1,4 @@
+import type { Serve } from '../../events/bus.ts'
 import type { OpenedModel } from '../learner/ports.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 
@@ -5,4 +6,6 @@ import type { ActReply, ActRequest } from '../rollout/act.ts'
 export type OpenedPolicy = OpenedModel & {
   /** Returns a reply for each request, in their order. */
   readonly act: (requests: readonly ActRequest[], signal: AbortSignal) => Promise<ActReply[]>
+  /** Further calls that its worker answers, by their names. */
+  readonly services?: Readonly<Record<string, Serve>>
 }

@@ -2,13 +2,16 @@
  * Acts with models that read prompts. The prompt holds the whole episode in words. The answer is the number of an
  * option, or a command.
  */
+
 import { parseNumbered, parsePlain } from '../../environments/answers.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
+import { itemAt } from '../../item-at.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
 import { type TrainedAnswer, trainedAnswer } from '../../models/trained-answer.ts'
 import { episodeText, type PromptFile } from '../learner/prompts.ts'
 import { reasoningText } from '../learner/reasoning.ts'
 import type { ActReply, ActRequest, PackedTokens } from '../rollout/act.ts'
+import { allowedColumns } from '../rollout/choices.ts'
 import type { Acting, Prompting } from './acting.ts'
 
 type Answered = {
@@ -114,21 +117,30 @@ function valuesOf({ goal, observations, actions, admissible }: ActRequest, form:
  * @param from number of prompt tokens that stand in the segment already
  */
 export function packAnswer(
-  { promptTokens: prompt, tokens, logprobs, reasoning }: Generation,
+  { promptTokens: prompt, tokens, logprobs, reasoning, allowed }: Generation,
   { trainReasoning }: Pick<Prompting, 'trainReasoning'>,
   from = 0,
 ): PackedTokens | null {
   const told = { prompt, tokens, logprobs, reasoningTokens: reasoning?.tokens }
   const packed = trainedAnswer(told, { trainReasoning, from })
-  return packed && packedColumns(packed)
+  return packed && packedColumns(packed, allowed)
 }
 
-/** Returns the columns in the form of events. */
-function packedColumns({ promptLength, tokens, mask, logprobs }: TrainedAnswer): PackedTokens {
+/** Returns the columns in the form of events. A token that was the only one allowed is not trained. An empty list allows all. */
+function packedColumns(
+  { promptLength, tokens, mask, logprobs }: TrainedAnswer,
+  allowed: Generation['allowed'],
+): PackedTokens {
+  const packed = { promptLength, tokensI32: int32Column(tokens), logprobsF32: float32Column(logprobs) }
+  if (!allowed) return { ...packed, maskU8: mask }
+  const choicesAt = (t: number) => itemAt(allowed, t - promptLength)
+  const isDrawn = (t: number) => t < promptLength || choicesAt(t).length !== 1
+  const lists = Array.from(tokens, (_, t) => (t >= promptLength && isDrawn(t) ? choicesAt(t) : []))
+  const columns = allowedColumns(lists)
   return {
-    promptLength,
-    tokensI32: int32Column(tokens),
-    maskU8: mask,
-    logprobsF32: float32Column(logprobs),
+    ...packed,
+    maskU8: mask.map((trained, t) => (isDrawn(t) ? trained : 0)),
+    allowedOffsetsI32: int32Column(columns.offsets),
+    allowedI32: int32Column(columns.tokens),
   }
 }

@@ -1,6 +1,8 @@
 /** Training samples of the policy from what stands in the log of an episode. */
+
 import type { EventData } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
+import { itemAt } from '../../item-at.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { allowedColumns, choicePath } from '../rollout/choices.ts'
 import {
@@ -31,7 +33,7 @@ export function segmentSample(
   let trained = false
   for (const [i, start] of starts.entries()) {
     const advantage = advantages[segment.firstStep + i] ?? 0
-    const end = i + 1 < starts.length ? starts[i + 1] : tokens.length
+    const end = starts[i + 1] ?? tokens.length
     for (let t = start; t < end; t++) {
       if (advantage === 0) mask[t] = 0
       else if (mask[t] === 1) {
@@ -69,17 +71,17 @@ export function demonstrationSample(
   { id, goal, observations, actions, admissible }: Demonstration,
   contextTokens: number,
 ): TrainingSample | null {
-  const tokens = [...introTokens(codec, goal, observations[0]), codec.turn]
+  const tokens = [...introTokens(codec, goal, itemAt(observations, 0)), codec.turn]
   if (tokens.length > contextTokens) return null
   const mask: number[] = tokens.map(() => 0)
   const allowed: (readonly number[])[] = tokens.map(() => [])
   for (const [step, action] of actions.entries()) {
     const chosen = commandTokens(codec, action)
-    const rest = [...observationTokens(codec, observations[step + 1]), codec.turn]
+    const rest = [...observationTokens(codec, itemAt(observations, step + 1)), codec.turn]
     if (tokens.length + chosen.length + rest.length > contextTokens) break
     const path = choicePath(
       chosen,
-      admissible[step].map((command) => commandTokens(codec, command)),
+      itemAt(admissible, step).map((command) => commandTokens(codec, command)),
     )
     tokens.push(...chosen, ...rest)
     mask.push(...path.mask, ...rest.map(() => 0))

@@ -1,12 +1,15 @@
-import type { Config } from '../../config.ts'
+import type { EvaluationConfig, PolicyConfig } from '../../config-schema/sections.ts'
 import type { Sampling } from './acting.ts'
 
-/** Returns the sampling of actions, in training or in evaluation. */
-export function samplingOf({ policy, evaluation }: Config, evaluating: boolean): Sampling {
-  return {
+/** Returns how actions are sampled. The returned function is told whether the policy is evaluated, or trains. */
+export function samplingOf(
+  policy: PolicyConfig,
+  evaluation: EvaluationConfig,
+): (evaluating: boolean) => Sampling {
+  return (evaluating) => ({
     temperature: evaluating ? (evaluation.temperature ?? policy.temperature) : policy.temperature,
     topP: evaluating ? (evaluation.topP ?? policy.topP) : policy.topP,
     logprobs: policy.expert.logprobs,
     maxTokens: policy.maxTokens,
-  }
+  })
 }

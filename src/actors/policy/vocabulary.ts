@@ -1,7 +1,9 @@
 /** Words for the tokenizer of a small model: the setting's own, else those of some episodes. */
+
 import { judgeWords } from '../../environments/causes.ts'
 import type { Task } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
+import { itemAt } from '../../item-at.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 import { viewOf } from '../rollout/packing.ts'
 import type { DemonstrationFaults } from './demonstration-faults.ts'
@@ -41,7 +43,7 @@ export async function vocabularyOf(
   const first = faults?.first()
   if (played.length === 0 && first) throw first
   const texts = played.flatMap(({ goal, observations, admissible }) => [
-    view.intro(goal, observations[0]),
+    view.intro(goal, itemAt(observations, 0)),
     ...observations.slice(1).map(view.observation),
     ...admissible.flat().map(view.command),
   ])

@@ -4,6 +4,8 @@ import type { Config } from '../../config.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { computeOf } from '../../models/local/model.ts'
+import { providerOf } from '../../models/registry.ts'
 import { trainedOutside } from '../learner/ports.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
@@ -15,15 +17,18 @@ export async function openPolicyWorker(
   opened: OpenSetting,
   log: LogClient,
 ): Promise<OpenedWorker> {
-  const { note, learner: own, act, ...parts } = await openPolicy(config, opened, log)
-  const isOutside = config.policy.trainer === 'external'
-  const learner = isOutside ? trainedOutside(own, 'policy', policyBatchOf(config, log), config) : own
+  const { note, learner: own, act, services, ...parts } = await openPolicy(config, opened, log)
+  const { policy, run } = config
+  const isOutside = policy.trainer === 'external'
+  const compute = providerOf(policy, config).trains ? computeOf(config) : null
+  const outside = { section: policy, run, compute }
+  const learner = isOutside ? trainedOutside(own, 'policy', policyBatchOf(config, log), outside) : own
   return {
     note: isOutside ? `${note}, trained outside` : note,
     worker: {
       ...parts,
       jobs: { 'cold-start': learner.begin, train: learner.update },
-      services: { [ACT_SERVICE]: serveAct(act) },
+      services: { [ACT_SERVICE]: serveAct(act), ...services },
     },
   }
 }
@@ -32,9 +37,16 @@ export async function openPolicyWorker(
 async function openPolicy(config: Config, opened: OpenSetting, log: LogClient): Promise<OpenedPolicy> {
   switch (policyWorkerOf(config, opened.setting)) {
     case 'scripted-writer':
-      return (await import('../writing/scripted-writer.ts')).openScriptedPolicy(config, opened, log)
+      return (await import('../writing/scripted-writer.ts')).openScriptedPolicy(
+        config.simulation.policyAccuracy,
+        opened,
+        log,
+      )
     case 'scripted-chooser':
-      return (await import('./scripted-worker.ts')).openScriptedChooser(config, opened)
+      return (await import('./scripted-worker.ts')).openScriptedChooser(opened, {
+        accuracy: config.simulation.policyAccuracy,
+        seed: config.run.seed,
+      })
     case 'local':
       return (await import('./local-worker.ts')).openLocalPolicy(config, opened, log)
     case 'prompted':

@@ -1,21 +1,18 @@
 /** Which batch an ended rollout is judged in: its group, or the rollout alone. */
-import type { Config } from '../../config.ts'
+import type { EvaluationConfig, RewardModelConfig } from '../../config-schema/sections.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { type Books, bookOf } from '../decider/books.ts'
 import type { NewBatch } from './batches.ts'
 
 export type Ended = EventData<'TrajectoryCompleted'> | EventData<'RolloutFailed'>
 
-type BatchChoice = {
+export type BatchChoice = {
   readonly nameOf: (ended: Ended) => string
   /** Returns the batch of a rollout, or null if the rollout is not judged. */
   readonly batchFor: (books: Books, ended: Ended) => NewBatch | null
 }
 
-export function batchChoice({
-  rewardModel,
-  evaluation,
-}: Pick<Config, 'rewardModel' | 'evaluation'>): BatchChoice {
+export function batchChoice(rewardModel: RewardModelConfig, evaluation: EvaluationConfig): BatchChoice {
   const { mode } = rewardModel
   const byGroup = rewardModel.judging === 'group'
 

@@ -1,7 +1,9 @@
 /** Turns an iteration's judgements into the reward model's batch: chains of judgements with their advantages. */
-import type { Config } from '../../config.ts'
+
+import type { LearningConfig, RewardModelConfig } from '../../config-schema/sections.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
+import { itemAt } from '../../item-at.ts'
 import { filterByTask } from '../../learning/filters.ts'
 import { judgeHealth } from '../../learning/health.ts'
 import { type JudgedRollout, judgeAdvantages } from '../../learning/judge-advantage.ts'
@@ -14,7 +16,11 @@ import { chainSample, type JudgeCodec, type JudgedStep } from './judging.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 type Scored = EventData<'StepScored'>
-type Rules = Pick<Config, 'learning' | 'rewardModel'>
+/** The part of a config that says what enters a batch of judgements. */
+export type JudgeBatchSettings = {
+  readonly learning: LearningConfig
+  readonly rewardModel: RewardModelConfig
+}
 
 /** Judgements of one rollout. */
 type Judged = JudgedRollout & {
@@ -36,9 +42,9 @@ export function judgeBatch(
   scored: readonly Scored[],
   goals: ReadonlyMap<string, string>,
   judge: JudgeCodec,
-  rules: Rules,
+  settings: JudgeBatchSettings,
 ): JudgeBatch {
-  const { kept, advantages, health } = judgementAdvantages(groups, trajectories, scored, rules)
+  const { kept, advantages, health } = judgementAdvantages(groups, trajectories, scored, settings)
   const samples = kept.flatMap((rollout) =>
     chains(rollout, goals.get(rollout.task) ?? '', judge, advantages.byRollout.get(rollout.id) ?? []),
   )
@@ -54,7 +60,7 @@ export function judgementAdvantages(
   groups: readonly LearnableGroup[],
   trajectories: readonly Trajectory[],
   scored: readonly Scored[],
-  { learning, rewardModel }: Rules,
+  { learning, rewardModel }: JudgeBatchSettings,
 ) {
   const judged = judgedRollouts(groups, trajectories, scored, rewardModel.expected)
   const { kept } = filterByTask(judged, { accuracy: rewardModel.accuracyRange, mixedOutcomes: false })
@@ -89,7 +95,7 @@ function judgedRollouts(
           outcome: outcomeOf(trajectory.outcome.value),
           verdicts,
           scores: steps.map(({ probability }, step) =>
-            stepScore({ scores: verdicts[step], probability }, expected ? 'expected' : 'sampled'),
+            stepScore({ scores: itemAt(verdicts, step), probability }, expected ? 'expected' : 'sampled'),
           ),
           trajectory,
           scored: steps,
@@ -135,7 +141,7 @@ function outcomeQuality(judged: readonly Judged[]) {
 function processQuality(judged: readonly Judged[]) {
   const steps = judged.flatMap(({ scored, verdicts }) =>
     scored.flatMap(({ progress }, step) =>
-      progress === null ? [] : [{ scores: verdicts[step], label: progressLabel(progress) }],
+      progress === null ? [] : [{ scores: itemAt(verdicts, step), label: progressLabel(progress) }],
     ),
   )
   return steps.length === 0 ? null : judgeQuality(steps)

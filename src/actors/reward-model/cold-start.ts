@@ -2,6 +2,9 @@
  * The reward model's first version: the policy's weights, taught on rollouts whose steps are labelled by true progress, a
  * stated share of them turned round. So it starts better than chance and leaves room for co-training.
  */
+
+import type { Causes, Label } from '../../environments/causes.ts'
+import { itemAt } from '../../item-at.ts'
 import { judgeWarning } from '../../learning/health.ts'
 import { type JudgeQuality, judgeQuality } from '../../learning/judge-quality.ts'
 import { noisyLabels, progressLabel } from '../../learning/progress-labels.ts'
@@ -12,9 +15,16 @@ import { supervise } from '../learner/supervise.ts'
 import { type JudgedEpisode, judgeEpisodes } from './judge.ts'
 import { chainSample, type JudgeCodec } from './judging.ts'
 
-export type LabelledEpisode = JudgedEpisode & {
+export type MeasuredEpisode = JudgedEpisode & {
   /** [actions] true progress of each step. */
   readonly progress: ArrayLike<number>
+}
+
+export type LabelledEpisode = MeasuredEpisode & {
+  /** [actions] labels by progress, some of them turned round. */
+  readonly labels: readonly Label[]
+  /** [actions] words that say why, one of the causes. */
+  readonly words: readonly string[]
 }
 
 /** Options of teaching a judge, from the config and a seed. */
@@ -67,37 +77,45 @@ export async function coldStartRewardModel(
   return { samples: samples.length, loss, quality, warning: judgeWarning(quality.single.balanced) }
 }
 
+/**
+ * Labels an episode by its true progress, and finds a word for each step.
+ * @throws UserCodeError if the setting finds no word
+ */
+export function labelled(
+  causes: Causes,
+  task: string,
+  episode: MeasuredEpisode,
+  { flippedLabels, seed }: Pick<TaughtOptions, 'flippedLabels' | 'seed'>,
+): LabelledEpisode {
+  const { id, actions, progress } = episode
+  const labels = noisyLabels(progress, { id, seed, flipShare: flippedLabels })
+  const words = actions.map((action, step) =>
+    causes.wordFor({
+      task,
+      action,
+      earlier: actions.slice(0, step),
+      progress: itemAt(progress, step),
+      label: itemAt(labels, step),
+    }),
+  )
+  return { ...episode, labels, words }
+}
+
 /** Returns supervised chains. Good and bad labels have the same total weight. */
 export function labelledSamples(
   judge: JudgeCodec,
   episodes: readonly LabelledEpisode[],
-  {
-    flippedLabels,
-    contextTokens,
-    seed,
-  }: Pick<RewardModelColdStart, 'flippedLabels' | 'contextTokens' | 'seed'>,
+  { contextTokens }: Pick<RewardModelColdStart, 'contextTokens'>,
 ): TrainingSample[] {
-  const labels = episodes.map(({ id, progress }) =>
-    noisyLabels(progress, { id, seed, flipShare: flippedLabels }),
-  )
-  const all = labels.flat()
+  const all = episodes.flatMap(({ labels }) => labels)
   const good = all.filter((label) => label === 1).length
   const weight = { 1: all.length / (2 * good || 1), [-1]: all.length / (2 * (all.length - good) || 1) }
-  return episodes.flatMap((episode, e) => {
-    const steps = episode.actions.map((action, step) => {
-      const label = labels[e][step]
-      const cause = judge.vocabulary.wordFor({
-        action,
-        earlier: episode.actions.slice(0, step),
-        progress: episode.progress[step],
-        label,
-      })
-      return {
-        tokens: judge.choices[judge.words.indexOf(cause)],
-        logprobs: [0, 0],
-        advantage: weight[label],
-      }
-    })
+  return episodes.flatMap((episode) => {
+    const steps = episode.words.map((word, step) => ({
+      tokens: itemAt(judge.choices, judge.words.indexOf(word)),
+      logprobs: [0, 0],
+      advantage: weight[itemAt(episode.labels, step)],
+    }))
     const sample = chainSample(episode.id, judge, episode, steps)
     return sample && sample.tokens.length <= contextTokens ? [sample] : []
   })
@@ -107,7 +125,7 @@ export function labelledSamples(
 export async function processQuality(
   model: LocalModelFace,
   judge: JudgeCodec,
-  episodes: readonly LabelledEpisode[],
+  episodes: readonly MeasuredEpisode[],
   { contextTokens }: Pick<RewardModelColdStart, 'contextTokens'>,
 ): Promise<JudgeQuality> {
   const judgements = await judgeEpisodes(model, judge, episodes, {
@@ -118,9 +136,9 @@ export async function processQuality(
   })
   return judgeQuality(
     episodes.flatMap(({ progress }, e) =>
-      judgements[e].map((verdicts, step) => ({
+      itemAt(judgements, e).map((verdicts, step) => ({
         scores: verdicts.map((verdict) => verdict?.score ?? 0),
-        label: progressLabel(progress[step]),
+        label: progressLabel(itemAt(progress, step)),
       })),
     ),
   )

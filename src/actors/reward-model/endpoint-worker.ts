@@ -1,10 +1,13 @@
 /** The reward model behind an endpoint: it judges by prompts. Its weights live there: a trainer outside makes its versions, or nobody does. */
+
 import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { itemAt } from '../../item-at.ts'
 import type { GenerateRequest } from '../../models/port.ts'
+import { providerOf } from '../../models/registry.ts'
 import type { JudgeRollouts, Train } from '../decider/jobs.ts'
 import { createCounts } from '../learner/endpoint.ts'
 import { servedJudgeLearner } from '../learner/fixed-learner.ts'
@@ -34,6 +37,8 @@ const JOBS_AT_A_TIME = 64
 /** Prompts for settings without a prompt of their own. */
 const PROMPT = 'judge'
 const SEEING_PROMPT = 'screen-judge'
+/** Prompt by which what was said next is the verdict. */
+const NEXT_PROMPT = 'next-message'
 
 export async function openEndpointJudge(
   config: Config,
@@ -43,10 +48,14 @@ export async function openEndpointJudge(
   const { rewardModel, run, policy } = config
   const { setting, section } = opened
   const part = partOf(setting, 'judging', 'a judge behind an endpoint')
-  const served = await openServedModel(config, 'reward-model', log, run.deadlines.scoringSeconds)
+  const { scoringSeconds, llmCallSeconds } = run.deadlines
+  const calling = { budgetSeconds: scoringSeconds, callSeconds: llmCallSeconds }
+  const provider = providerOf(rewardModel, config)
+  const served = await openServedModel('reward-model', rewardModel, provider, calling, log)
   const { samples, temperature, maxTokens, frames } = rewardModel
   const { topP } = rewardModel.expert
-  const prompt = readPrompt(frames ? SEEING_PROMPT : (part.prompt ?? PROMPT))
+  const readsNext = rewardModel.reads === 'next-message'
+  const prompt = readPrompt(readsNext ? NEXT_PROMPT : frames ? SEEING_PROMPT : (part.prompt ?? PROMPT))
   const judging: PromptedJudging = {
     prompt,
     temperature,
@@ -77,14 +86,16 @@ export async function openEndpointJudge(
         }
         const judgements = await Promise.all(
           actions.flatMap((_, step) =>
-            Array.from({ length: samples }, (_, index) =>
-              judgeOne(job.rewardModelVersion, step, signal, (shown) =>
+            Array.from({ length: samples }, async (_, index) => {
+              if (readsNext && (observations[step + 1] ?? '').trim() === '')
+                return { ...NO_VERDICT, invalid: NOTHING_SAID }
+              return judgeOne(job.rewardModelVersion, step, signal, (shown) =>
                 judgeRequest(episode, seeds.get(rollout)!, judging, { step, index, shown }),
-              ),
-            ),
+              )
+            }),
           ),
         )
-        const progress = isMeasured(trajectory, config)
+        const progress = isMeasured(trajectory, rewardModel.expert.measuredRollouts, config)
           ? await toldProgress(tell, opened, task, seed, actions)
           : null
         const judgeMs = Math.round(performance.now() - startedMs)
@@ -100,7 +111,7 @@ export async function openEndpointJudge(
               rewardModelVersion: job.rewardModelVersion,
               ...entered(own),
               probability: null,
-              progress: progress ? progress[step] : null,
+              progress: progress ? itemAt(progress, step) : null,
               promptSha256: prompt.sha256,
               ...(step === 0 ? { timing: { judgeMs } } : {}),
             },
@@ -124,7 +135,7 @@ export async function openEndpointJudge(
     try {
       const { generation, leftOut } = await askFitting(shownSteps(step, judging), requestOf, {
         fits: served.fits,
-        generate: async (request) => (await served.generate(version, [request], signal))[0],
+        generate: async (request) => itemAt(await served.generate(version, [request], signal), 0),
       })
       if (leftOut > 0) counted.add(SHORTENED)
       return readJudgement(generation)
@@ -184,5 +195,6 @@ function unlessCritique(critique: string, judged: Pick<Judged, 'reasoning'>) {
   return told.reasoning === critique ? {} : told
 }
 
+const NOTHING_SAID = 'nothing was said after it'
 const NO_VERDICT = { critique: '', score: 0, tokens: null, logprobs: null, promptTokens: null } as const
 const NOTHING = new Uint8Array()

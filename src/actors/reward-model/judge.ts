@@ -1,4 +1,5 @@
 /** Judging episodes with a local model: m chains each, all episodes side by side. */
+import { itemAt } from '../../item-at.ts'
 import type { LocalModelFace } from '../../models/local/model.ts'
 import type { GenerateRequest } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
@@ -85,13 +86,14 @@ export async function judgeEpisodes(
       { signal },
     )
     for (const [i, generation] of generations.entries()) {
-      live[i].verdicts.push(readVerdict(judge, generation))
-      live[i].tokens.push(...generation.tokens)
+      const { verdicts, tokens } = itemAt(live, i)
+      verdicts.push(readVerdict(judge, generation))
+      tokens.push(...generation.tokens)
     }
   }
   return episodes.map((episode, e) =>
     episode.actions.map((_, step) =>
-      chains[e].flatMap(({ verdicts }) => (step < verdicts.length ? [verdicts[step]] : [])),
+      itemAt(chains, e).flatMap(({ verdicts }) => verdicts.slice(step, step + 1)),
     ),
   )
 }

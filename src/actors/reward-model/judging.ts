@@ -5,8 +5,10 @@
  * one judgement of every step (a chain), and m judgements are m chains. So an episode's prefix is read once a chain,
  * not once a step.
  */
+
 import { ASK, type Causes, causeWords, VERDICT_WORDS, verdictBehind } from '../../environments/causes.ts'
 import { RlError } from '../../errors.ts'
+import { itemAt } from '../../item-at.ts'
 import { stableSum } from '../../learning/moments.ts'
 import type { Score } from '../../learning/terms.ts'
 import type { LocalGeneration } from '../../models/local/model.ts'
@@ -42,15 +44,15 @@ export type JudgeCodec = {
  * token of its own.
  */
 export function judgeCodecOf(codec: Codec, vocabulary: Causes): JudgeCodec {
-  const single = (word: string) => codec.encode(word)[0]
-  const [good, bad] = VERDICT_WORDS.map(single)
+  const single = (word: string) => itemAt(codec.encode(word), 0)
+  const [good, bad] = [single(VERDICT_WORDS[0]), single(VERDICT_WORDS[1])]
   return {
     ...judgementsOf(vocabulary, causeWords(vocabulary).map(single), { good, bad }),
-    opening: ({ goal, observations }) => introTokens(codec, goal, observations[0]),
+    opening: ({ goal, observations }) => introTokens(codec, goal, itemAt(observations, 0)),
     step: ({ actions, observations }, step) => [
       codec.turn,
-      ...commandTokens(codec, actions[step]),
-      ...observationTokens(codec, observations[step + 1]),
+      ...commandTokens(codec, itemAt(actions, step)),
+      ...observationTokens(codec, itemAt(observations, step + 1)),
       single(ASK),
     ],
   }
@@ -67,7 +69,7 @@ export function chatJudgeCodec(tokenizer: Parameters<typeof chatCodec>[0], vocab
   const meanings = Object.values({ ...praises, ...complaints })
   const letters = meanings.map((_, i) => String.fromCharCode(65 + i))
   const encoded = letters.map((letter) => tokenizer.encode(letter))
-  const causes = encoded.map(([first]) => first)
+  const causes = encoded.flatMap((tokens) => Array.from(tokens).slice(0, 1))
   if (encoded.some(({ length }) => length !== 1) || new Set(causes).size < causes.length)
     throw new RlError(`the letters ${letters.join(', ')} are not tokens of their own`, {
       code: 'model.tokenizer',
@@ -107,7 +109,7 @@ function judgementsOf(
     causes,
     good,
     bad,
-    choices: words.map((word, i) => [causes[i], verdict(word)] as const),
+    choices: words.map((word, i) => [itemAt(causes, i), verdict(word)] as const),
   }
 }
 
@@ -133,11 +135,16 @@ export function readVerdict(
   { vocabulary, words, causes, good, bad }: JudgeCodec,
   { tokens, logprobs, top }: Pick<LocalGeneration, 'tokens' | 'logprobs' | 'top'>,
 ): Judgement | null {
-  const cause = words[causes.indexOf(tokens[0])]
-  if (tokens.length !== 2 || cause === undefined) return null
+  const [first, second] = tokens
+  if (tokens.length !== 2 || first === undefined) return null
+  const cause = words[causes.indexOf(first)]
+  if (cause === undefined) return null
   const score = verdictBehind(vocabulary, cause)
-  if (tokens[1] !== (score === 1 ? good : bad)) return null
-  const praise = top[0].filter(({ token }) => verdictBehind(vocabulary, words[causes.indexOf(token)]) === 1)
+  if (second !== (score === 1 ? good : bad)) return null
+  const praise = itemAt(top, 0).filter(({ token }) => {
+    const word = words[causes.indexOf(token)]
+    return word !== undefined && verdictBehind(vocabulary, word) === 1
+  })
   const goodProbability = Math.min(1, stableSum(praise.map(({ logprob }) => Math.exp(logprob))))
   return { cause, score, tokens, logprobs, goodProbability }
 }
@@ -184,8 +191,8 @@ export function chainSample(
   for (const [i, step] of steps.entries()) {
     for (const token of judge.step(episode, i)) append(token, false)
     const trained = step.advantage !== 0
-    append(step.tokens[0], trained, step.advantage, step.logprobs[0], causes)
-    append(step.tokens[1], false)
+    append(itemAt(step.tokens, 0), trained, step.advantage, step.logprobs[0], causes)
+    append(itemAt(step.tokens, 1), false)
   }
   return {
     id,

@@ -2,19 +2,22 @@
  * Rollouts of the policy's first version with true progress, on which the reward model is started. If a setting tells
  * no progress, every step has the outcome of its rollout for a label.
  */
+
 import type { Config } from '../../config.ts'
+import { causesOf } from '../../environments/causes.ts'
 import { openSetting } from '../../environments/open.ts'
 import type { Task } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { rng, type Seed, seedOf } from '../../random.ts'
+import { itemAt } from '../../item-at.ts'
+import { rng, seedOf } from '../../random.ts'
 import { isSettingFault } from '../../user-code.ts'
 import { actOver } from '../rollout/act-service.ts'
 import { createPlayer } from '../rollout/player.ts'
 import type { TellFault } from '../runtime/tell-fault.ts'
-import type { LabelledEpisode } from './cold-start.ts'
+import { type LabelledEpisode, labelled, type TaughtOptions } from './cold-start.ts'
 import { progressOf } from './measured.ts'
 
 /** Seed that is far from any seed of a person, and from that of the demonstrations. */
@@ -23,9 +26,11 @@ const ROLLOUT_SEED = 1_000_000_123
 /** Episodes side by side: a tick of more would keep this process from its heartbeats. */
 const LIVE = 128
 
+type Labelling = Pick<TaughtOptions, 'flippedLabels' | 'seed'>
+
 export type LabelledRollouts = {
   readonly episodes: LabelledEpisode[]
-  /** Rollouts that had no outcome: their task failed. */
+  /** Rollouts that had no outcome or no words: their task failed. */
   readonly failed: number
 }
 
@@ -44,39 +49,44 @@ export async function labelledRollouts(
   config: Config,
   opened: OpenSetting,
   log: LogClient,
-  seed: Seed,
+  taught: Labelling,
   { report = () => {}, tell = async () => {} }: Hearing = {},
 ): Promise<LabelledRollouts> {
   const { rollouts } = config.rewardModel.coldStart
+  const { maxSteps } = config.environment
+  const stepMs = config.run.deadlines.stepSeconds * 1000
+  const playing: Playing = { log, taught, maxSteps, stepMs, report, tell }
   if (config.environment.source === 'data') {
-    const all = rng(seed).shuffle(await opened.environment.tasks('train'))
-    const tasks = Array.from({ length: rollouts }, (_, index) => all[index % all.length])
-    return playTasks(config, opened, tasks, { log, seed, report, tell })
+    const all = rng(taught.seed).shuffle(await opened.environment.tasks('train'))
+    const tasks = Array.from({ length: rollouts }, (_, index) => itemAt(all, index % all.length))
+    return playTasks(opened, tasks, playing)
   }
   const source = await openSetting({
     ...config,
     environment: { ...config.environment, seed: config.environment.seed + ROLLOUT_SEED, tasks: rollouts },
   })
   try {
-    return await playTasks(config, source, await source.environment.tasks('train'), {
-      log,
-      seed,
-      report,
-      tell,
-    })
+    return await playTasks(source, await source.environment.tasks('train'), playing)
   } finally {
     // Else its browser or sandboxes would stay for the whole run.
     await source.environment.close?.()
   }
 }
 
+type Playing = Required<Hearing> & {
+  readonly log: LogClient
+  readonly taught: Labelling
+  readonly maxSteps: number
+  /** Time that one step of an episode may take. */
+  readonly stepMs: number
+}
+
 async function playTasks(
-  config: Config,
   source: OpenSetting,
   tasks: readonly Task[],
-  { log, seed, report, tell }: { readonly log: LogClient; readonly seed: Seed } & Required<Hearing>,
+  { log, taught, maxSteps, stepMs, report, tell }: Playing,
 ): Promise<LabelledRollouts> {
-  const stepMs = config.run.deadlines.stepSeconds * 1000
+  const causes = causesOf(source.setting)
   const player = createPlayer({
     environment: source.environment,
     act: actOver(log, stepMs),
@@ -84,7 +94,7 @@ async function playTasks(
   })
   /** Returns null if the task could not be played to an outcome. Other tasks tell as much. */
   const played = async (task: Task, index: number): Promise<LabelledEpisode | null> => {
-    const own = seedOf(seed, 'labelled', index)
+    const own = seedOf(taught.seed, 'labelled', index)
     const id = `0/cold-start-${index}/0`
     const request: EventData<'RolloutRequested'> = {
       rollout: id,
@@ -96,14 +106,15 @@ async function playTasks(
       index: 0,
       policyVersion: 0,
       seed: own,
-      maxSteps: config.environment.maxSteps,
+      maxSteps,
     }
     try {
       const trajectory = await player.play(request, task)
       const progress = source.setting.progress
         ? await progressOf(source, task, own, trajectory.actions)
         : trajectory.actions.map(() => (trajectory.outcome.kind === 'scored' ? trajectory.outcome.value : 0))
-      return progress && { ...trajectory, id, goal: task.goal, seed: own, progress }
+      const episode = progress && { ...trajectory, id, goal: task.goal, seed: own, progress }
+      return episode && labelled(causes, task.id, episode, taught)
     } catch (error) {
       if (!isOfTask(error)) throw error
       failures.push(error)

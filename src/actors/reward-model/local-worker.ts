@@ -1,10 +1,9 @@
 import type { Config } from '../../config.ts'
-import { critiqueText, PLAIN_CAUSES } from '../../environments/causes.ts'
+import { causesOf } from '../../environments/causes.ts'
 import { identityOf, type OpenSetting } from '../../environments/setting.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
-import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { stableMean } from '../../learning/moments.ts'
+import { itemAt } from '../../item-at.ts'
 import { createLimit } from '../../limit.ts'
 import { weightsDigest } from '../../models/local/checkpoint.ts'
 import { computeOf, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
@@ -29,6 +28,7 @@ import { chatJudgeCodec, type JudgeCodec, judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
 import { isMeasured, toldProgress } from './measured.ts'
 import type { OpenedJudge } from './opened-judge.ts'
+import { scoredSteps } from './scored-steps.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 
@@ -46,8 +46,7 @@ const JOBS_AT_A_TIME = 256
 
 export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClient): OpenedJudge {
   const { rewardModel } = config
-  const { judging } = opened.setting
-  const causes = judging?.by === 'steps' ? judging.causes : PLAIN_CAUSES
+  const causes = causesOf(opened.setting)
   const tasks = openTaskBook(log)
   const trajectories: TrajectoryBook = trajectoryBook(log)
   const resident = residentModel({ folderOf: (version) => weightsFolder(log, 'reward-model', version), open })
@@ -104,10 +103,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     tell: TellFault,
   ): Promise<Record<string, number>> {
     const report = (message: string) => void process.stdout.write(`${message}\n`)
-    const { episodes, failed } = await labelledRollouts(config, opened, log, settings.seed, {
-      report,
-      tell,
-    })
+    const { episodes, failed } = await labelledRollouts(config, opened, log, settings, { report, tell })
     const { tokenBudget } = rewardModel.training.expert
     const { loss, quality, warning } = await coldStartRewardModel(model, judgeOf(model), episodes, {
       ...settings,
@@ -151,7 +147,9 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     const durationMs = Math.round(performance.now() - startedMs)
     const events: NewEvent[] = []
     for (const [i, trajectory] of judged.entries())
-      events.push(...(await stepsScored(job, trajectory, judgements[i], durationMs, faultTeller(context))))
+      events.push(
+        ...(await stepsScored(job, trajectory, itemAt(judgements, i), durationMs, faultTeller(context))),
+      )
     return events
   }
 
@@ -162,33 +160,11 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     durationMs: number,
     tell: TellFault,
   ): Promise<NewEvent[]> {
-    const { rollout, iteration, seed, actions } = trajectory
-    const progress = isMeasured(trajectory, config)
+    const { seed, actions } = trajectory
+    const progress = isMeasured(trajectory, rewardModel.expert.measuredRollouts, config)
       ? await toldProgress(tell, opened, await tasks.find(task), seed, actions)
       : null
-    return actions.map((action, step) => ({
-      type: 'StepScored',
-      data: {
-        rollout,
-        iteration,
-        step,
-        task,
-        rewardModelVersion,
-        judgements: judgements[step].map((verdict) =>
-          verdict === null
-            ? { critique: '', score: 0, tokensI32: NOTHING, logprobsF32: NOTHING }
-            : {
-                critique: critiqueText(causes, verdict.cause, action),
-                score: verdict.score,
-                tokensI32: int32Column(verdict.tokens),
-                logprobsF32: float32Column(verdict.logprobs),
-              },
-        ),
-        probability: probabilityOf(judgements[step]),
-        progress: progress ? progress[step] : null,
-        ...(step === 0 ? { timing: { judgeMs: durationMs } } : {}),
-      },
-    }))
+    return scoredSteps({ trajectory, task, rewardModelVersion, judgements, progress, durationMs }, causes)
   }
 
   /** Each sample with the version that judged. */
@@ -205,7 +181,8 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     return { ...batch, samples, trainedOn: rollouts, none: NOTHING_TO_LEARN }
   }
 
-  const learner = residentLearner('reward-model', resident, coldStart, batchOf, config, log)
+  const training = { section: rewardModel, run: config.run, compute: computeOf(config) }
+  const learner = residentLearner('reward-model', resident, coldStart, batchOf, training, log)
   return {
     note: rewardModel.mode === 'off' ? 'off' : `${rewardModel.provider}, from the policy's weights`,
     judge,
@@ -220,10 +197,3 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
 /** Raised when the same settings would give another model. */
 const VERSION = 3
 const NOTHING_TO_LEARN = 'no judgement has an advantage'
-const NOTHING = new Uint8Array()
-
-/** Returns the mean probability of a good verdict over the chains, or null without any. */
-function probabilityOf(verdicts: Judgements[number]): number | null {
-  const known = verdicts.flatMap((verdict) => (verdict ? [verdict.goodProbability] : []))
-  return known.length === 0 ? null : Math.min(1, Math.max(0, stableMean(known)))
-}

@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts'
+import type { RulesConfig } from '../../config-schema/sections.ts'
 import type { Task } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { EventData } from '../../events/catalogue.ts'
@@ -10,13 +10,15 @@ import type { TellFault } from '../runtime/tell-fault.ts'
 /**
  * Returns true if true progress of a rollout's steps is told beside its verdicts. It costs about as much as judging. So
  * only some rollouts of a training group are measured, unless the reward is made of progress.
+ *
+ * @param measuredRollouts how many rollouts of a group are measured, or null for all
  */
 export function isMeasured(
   { purpose, index }: Pick<EventData<'TrajectoryCompleted'>, 'purpose' | 'index'>,
-  config: Config,
+  measuredRollouts: number | null,
+  config: RulesConfig,
 ): boolean {
   if (purpose === 'evaluation' || rulesOf(config).stepReward.needs === 'progress') return true
-  const { measuredRollouts } = config.rewardModel.expert
   return measuredRollouts === null || index < measuredRollouts
 }
 

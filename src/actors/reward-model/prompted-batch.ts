@@ -2,14 +2,13 @@
  * Turns an iteration's judgements by prompts into a batch for training their model elsewhere: each prompt with its
  * answer.
  */
-import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { trainedAnswer } from '../../models/trained-answer.ts'
 import type { LearnableGroup } from '../decider/jobs.ts'
 import type { OutsideBatch } from '../learner/outside.ts'
-import { judgementAdvantages } from './batch.ts'
+import { type JudgeBatchSettings, judgementAdvantages } from './batch.ts'
 
 /**
  * Prompt and answer of a model behind an endpoint, as the log keeps them: columns of Int32 and Float32. They are empty
@@ -53,9 +52,9 @@ export function promptedJudgeBatch(
   groups: readonly LearnableGroup[],
   trajectories: readonly EventData<'TrajectoryCompleted'>[],
   scored: readonly EventData<'StepScored'>[],
-  config: Config,
+  settings: JudgeBatchSettings,
 ): OutsideBatch {
-  const { kept, advantages, health } = judgementAdvantages(groups, trajectories, scored, config)
+  const { kept, advantages, health } = judgementAdvantages(groups, trajectories, scored, settings)
   const samples: OutsideBatch['samples'][number][] = []
   const rollouts = new Set<string>()
   let unknown = 0
@@ -64,7 +63,7 @@ export function promptedJudgeBatch(
       for (const [m, judgement] of judgements.entries()) {
         const advantage = advantages.byRollout.get(rollout)?.[row]?.[m] ?? 0
         if (advantage === 0) continue
-        const { trainReasoning } = config.rewardModel.expert
+        const { trainReasoning } = settings.rewardModel.expert
         const sample = toldSample(`${rollout}#${step}.${m}`, { promptI32, ...judgement }, advantage, {
           trainReasoning,
         })

@@ -1,6 +1,7 @@
 /**
  * Judging by prompt. Each judgement of a step is one question. The verdict stands in a box at the end of the answer.
  */
+import { itemAt } from '../../item-at.ts'
 import { lastBox, parseScore } from '../../learning/parse-score.ts'
 import type { Score } from '../../learning/terms.ts'
 import type { GenerateRequest, Generation, ImageRef } from '../../models/port.ts'
@@ -43,9 +44,9 @@ export function judgeRequest(
   const messages = prompt.render({
     goal,
     history: brief ? doneText(before, brief, shown) : episodeText(before, { steps: shown }),
-    action: actions[step],
-    observation: observations[step + 1],
-    ...(frames ? { before: [frames[step]], after: [frames[step + 1]] } : {}),
+    action: itemAt(actions, step),
+    observation: itemAt(observations, step + 1),
+    ...(frames ? { before: [itemAt(frames, step)], after: [itemAt(frames, step + 1)] } : {}),
   })
   const sampling = { maxTokens, temperature, topP }
   return { prompt: { messages }, ...sampling, seed: seedOf(seed, 'judge', step, index) }

@@ -4,8 +4,11 @@ import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { computeOf } from '../../models/local/model.ts'
+import { providerOf } from '../../models/registry.ts'
 import { trainedOutside } from '../learner/ports.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
+import { withNotes } from './noted-steps.ts'
 import type { OpenedJudge } from './opened-judge.ts'
 
 export async function openRewardModelWorker(
@@ -14,13 +17,17 @@ export async function openRewardModelWorker(
   log: LogClient,
 ): Promise<OpenedWorker> {
   const { note, learner: own, judge, batchOf, ...parts } = await openJudge(config, opened, log)
-  const isOutside = config.rewardModel.trainer === 'external' && batchOf !== null
-  const learner = isOutside ? trainedOutside(own, 'reward-model', batchOf, config) : own
+  const { rewardModel, environment, run } = config
+  const isOutside = rewardModel.trainer === 'external' && batchOf !== null
+  const compute = providerOf(rewardModel, config).trains ? computeOf(config) : null
+  const outside = { section: rewardModel, run, compute }
+  const learner = isOutside ? trainedOutside(own, 'reward-model', batchOf, outside) : own
+  const judging = environment.player === 'gateway' ? withNotes(judge, log, rewardModel.samples) : judge
   return {
     note,
     worker: {
       ...parts,
-      jobs: { 'cold-start': learner.begin, judge, train: learner.update },
+      jobs: { 'cold-start': learner.begin, judge: judging, train: learner.update },
       shared: new Set(['judge']),
     },
   }
@@ -32,9 +39,20 @@ async function openJudge(config: Config, opened: OpenSetting, log: LogClient): P
   if (mode !== 'off') partOf(opened.setting, 'judging', `rewardModel.mode ${mode}`)
   switch (judgeWorkerOf(config, opened.setting)) {
     case 'scripted-test-writer':
-      return (await import('../writing/scripted-writer.ts')).openScriptedTestWriter(config, opened, log)
+      return (await import('../writing/scripted-writer.ts')).openScriptedTestWriter(
+        config.rewardModel,
+        { accuracy: config.simulation.judgeAccuracy, seed: config.run.seed },
+        opened,
+        log,
+      )
     case 'prompted-test-writer':
-      return (await import('../writing/endpoint-test-writer.ts')).openEndpointTestWriter(config, opened, log)
+      return (await import('../writing/endpoint-test-writer.ts')).openEndpointTestWriter(
+        config.rewardModel,
+        providerOf(config.rewardModel, config),
+        config.run,
+        opened,
+        log,
+      )
     case 'local-test-writer':
       return (await import('../writing/local-test-writer.ts')).openLocalTestWriter(config, opened, log)
     case 'prompted':

@@ -99,15 +99,17 @@ export function serveAct(act: Act): Serve {
 }
 
 function split(requests: readonly ActRequest[], mostBytes: number): ActRequest[][] {
-  const parts: ActRequest[][] = [[]]
+  let part: ActRequest[] = []
+  const parts = [part]
   let bytes = 0
   for (const request of requests) {
     const size = sizeOf(request)
     if (bytes > 0 && bytes + size > mostBytes) {
-      parts.push([])
+      part = []
+      parts.push(part)
       bytes = 0
     }
-    parts[parts.length - 1].push(request)
+    part.push(request)
     bytes += size
   }
   return parts

@@ -1,6 +1,7 @@
 /**
  * Generates one of a few token sequences. It tells the sampler and the loss which tokens are allowed at each position.
  */
+import { itemAt } from '../../item-at.ts'
 
 export type AllowedColumns = {
   /** Int32 [T + 1] */
@@ -25,7 +26,7 @@ export function choicePath(chosen: ArrayLike<number>, choices: readonly ArrayLik
   let alive = choices
   for (let i = 0; i < chosen.length; i++) {
     const tokens = new Set<number>()
-    for (const choice of alive) if (i < choice.length) tokens.add(choice[i])
+    for (const choice of alive) if (i < choice.length) tokens.add(itemAt(choice, i))
     mask[i] = tokens.size > 1 ? 1 : 0
     allowed.push(tokens.size > 1 ? [...tokens].sort((a, b) => a - b) : [])
     alive = alive.filter((choice) => choice[i] === chosen[i])
@@ -36,6 +37,10 @@ export function choicePath(chosen: ArrayLike<number>, choices: readonly ArrayLik
 /** Lists of allowed tokens, one a position, as columns. */
 export function allowedColumns(lists: readonly (readonly number[])[]): AllowedColumns {
   const offsets = new Int32Array(lists.length + 1)
-  for (const [i, list] of lists.entries()) offsets[i + 1] = offsets[i] + list.length
+  let end = 0
+  for (const [i, list] of lists.entries()) {
+    end += list.length
+    offsets[i + 1] = end
+  }
   return { offsets, tokens: Int32Array.from(lists.flat()) }
 }

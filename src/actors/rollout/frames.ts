@@ -1,5 +1,4 @@
 /** Screens of rollouts. The player takes them, the log keeps them, and the judge reads them. */
-import type { Config } from '../../config.ts'
 import type { Episode } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import { partOf } from '../../environments/setting.ts'
@@ -7,11 +6,6 @@ import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { ImageRef } from '../../models/port.ts'
-
-/** Whether anybody looks at the screens of a run's rollouts. */
-export function looksOn({ environment, policy, rewardModel }: Config): boolean {
-  return environment.frames || policy.frames > 0 || (rewardModel.frames && rewardModel.mode !== 'off')
-}
 
 /** Keeps a picture of an episode as a blob of the run. Errors: `setting.lacks`. */
 export function pictureTaker(
@@ -38,7 +32,7 @@ export function framesRecorded(
  * @throws RlError `rollout.no-frames` if the log has none
  */
 export async function framesOf(log: LogClient, rollout: string): Promise<readonly ImageRef[]> {
-  const [position] = await log.positionsOf([`FramesRecorded/${rollout}`])
+  const [position = null] = await log.positionsOf([`FramesRecorded/${rollout}`])
   const page = position === null ? null : await log.read({ from: position, limit: 1 })
   for (const [at, body] of page?.events ?? []) {
     const event = await log.decode(at, body)

@@ -35,7 +35,7 @@ export async function readIteration<T extends EventType>(
   const [from] = await log.positionsOf([`IterationStarted/${iteration}`])
   const { events } = await readEvents(log, from ?? 1, types)
   const byType = Object.fromEntries(types.map((type) => [type, [] as unknown[]]))
-  for (const { type, data } of events) byType[type].push(data)
+  for (const { type, data } of events) byType[type]?.push(data)
   return byType as { readonly [K in T]: EventData<K>[] }
 }
 

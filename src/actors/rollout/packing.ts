@@ -2,8 +2,10 @@
  * Packs an episode into one token sequence that grows: `intro > command END observation > command END observation >`.
  * The policy continues it after each `>`. The prefix of every step is the whole previous step, so it is computed once.
  */
+
 import type { CompactView, OpenSetting } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
+import { itemAt } from '../../item-at.ts'
 import type { Tokenizer } from '../../models/local/tokenizer.ts'
 
 /** Texts of an episode in the log. */
@@ -52,7 +54,7 @@ export function codecOf(encode: (text: string) => ArrayLike<number>, view: Compa
     known.set(text, tokens)
     return tokens
   }
-  const last = (text: string) => remembered(text)[remembered(text).length - 1]
+  const last = (text: string) => itemAt(remembered(text).slice(-1), 0)
   return { view, encode: remembered, end: last(END), turn: last(TURN) }
 }
 
@@ -126,11 +128,11 @@ export function observationTokens(codec: Codec, observation: string): readonly n
 
 /** Everything up to the policy's next turn. */
 export function promptTokens(codec: Codec, { goal, observations, actions }: EpisodeText): number[] {
-  const tokens = [...introTokens(codec, goal, observations[0]), codec.turn]
+  const tokens = [...introTokens(codec, goal, itemAt(observations, 0)), codec.turn]
   for (const [step, action] of actions.entries())
     tokens.push(
       ...commandTokens(codec, action),
-      ...observationTokens(codec, observations[step + 1]),
+      ...observationTokens(codec, itemAt(observations, step + 1)),
       codec.turn,
     )
   return tokens

@@ -2,27 +2,31 @@
  * Plays many episodes at once. Every tick gathers the episodes that wait for an action, asks the policy once, and steps
  * them. Episodes join and leave at any tick. The course of an episode depends on its own seed alone.
  */
+
 import { within } from '../../clock.ts'
 import type { Environment, Episode, Task } from '../../environments/port.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
+import { itemAt } from '../../item-at.ts'
 import type { ImageRef } from '../../models/port.ts'
 import { seedOf } from '../../random.ts'
-import { brief, isSettingFault } from '../../user-code.ts'
-import type { Act, ActReply, ActRequest } from './act.ts'
+import { brief } from '../../user-code.ts'
+import type { Act, ActReply } from './act.ts'
 import { cacheRoom } from './cache-room.ts'
-import { type SegmentBuilder, segmentBuilder } from './segments.ts'
+import {
+  cutShort,
+  fault,
+  type LiveRollout,
+  type OpenEpisode,
+  openRollout,
+  type Played,
+  played,
+  record,
+  toRequest,
+} from './live-rollout.ts'
 
 type Request = EventData<'RolloutRequested'>
 type Trajectory = EventData<'TrajectoryCompleted'>
-
-type Played = {
-  readonly trajectory: Trajectory
-  /** The ended episode, with its outcome. */
-  readonly episode: Episode
-  /** [steps + 1] if pictures are taken, else empty. */
-  readonly frames: readonly ImageRef[]
-}
 
 export type Player = {
   /**
@@ -34,34 +38,6 @@ export type Player = {
   readonly playOut: (request: Request, task: Task, from?: OpenEpisode) => Promise<Played>
   /** Ends all that is being played. */
   readonly stop: () => void
-}
-
-/** An open episode, with its observations [actions + 1] and its actions. */
-export type OpenEpisode = {
-  readonly episode: Episode
-  readonly observations: readonly string[]
-  readonly actions: readonly string[]
-  /** [actions + 1] if pictures are taken. */
-  readonly frames?: readonly ImageRef[]
-}
-
-type Live = {
-  readonly request: Request
-  readonly task: Task
-  episode: Episode
-  readonly observations: string[]
-  readonly actions: string[]
-  readonly frames: ImageRef[]
-  readonly segments: SegmentBuilder
-  readonly invalid: Record<string, number>
-  /** Reasoning of each step, by step. */
-  readonly reasoning: Map<number, string>
-  readonly usage: { promptTokens: number; cachedTokens: number; completionTokens: number }
-  trainable: boolean
-  promptSha256: string | undefined
-  readonly startedMs: number
-  readonly finish: (played: Played) => void
-  readonly fail: (error: RlError) => void
 }
 
 export type PlayerOptions = {
@@ -76,7 +52,7 @@ export type PlayerOptions = {
 }
 
 export function createPlayer({ environment, act, actDeadlineMs, look, askers }: PlayerOptions): Player {
-  const live = new Set<Live>()
+  const live = new Set<LiveRollout>()
   const room = cacheRoom(askers)
   const stopped = new AbortController()
   let ticking = false
@@ -100,25 +76,9 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
 
   async function playOut(request: Request, task: Task, from?: OpenEpisode): Promise<Played> {
     const startedMs = performance.now()
-    const { episode, observations, actions, frames = [] } = from ?? (await start(request, task))
+    const open = from ?? (await start(request, task))
     return new Promise((finish, fail) => {
-      live.add({
-        request,
-        task,
-        episode,
-        observations: [...observations],
-        actions: [...actions],
-        frames: [...frames],
-        segments: segmentBuilder(),
-        invalid: {},
-        reasoning: new Map(),
-        usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-        trainable: true,
-        promptSha256: undefined,
-        startedMs,
-        finish,
-        fail,
-      })
+      live.add(openRollout({ request, task, startedMs, finish, fail }, open))
       void run()
     })
   }
@@ -133,7 +93,7 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
     ticking = false
   }
 
-  async function tick(batch: readonly Live[]): Promise<void> {
+  async function tick(batch: readonly LiveRollout[]): Promise<void> {
     const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(actDeadlineMs)])
     let replies: readonly ActReply[]
     try {
@@ -143,12 +103,12 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
       return
     }
     for (const [i, one] of batch.entries())
-      advance(one, replies[i]).catch((cause) =>
+      advance(one, itemAt(replies, i)).catch((cause) =>
         end(one, () => one.fail(fault('infra', 'the answer of the policy cannot be taken', cause))),
       )
   }
 
-  async function advance(one: Live, reply: ActReply): Promise<void> {
+  async function advance(one: LiveRollout, reply: ActReply): Promise<void> {
     if (reply.fault !== undefined) {
       const { fault: said, ofSetting } = reply
       end(one, () =>
@@ -190,23 +150,8 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
     }
   }
 
-  /**
-   * Ends an episode because the model's context is full. Not every setting knows an outcome before the end. Then there
-   * is no outcome, and nothing is guessed.
-   */
-  function cutShort(one: Live): void {
-    try {
-      one.finish(played(one, 'context'))
-    } catch (cause) {
-      const what = `the model's context was full before task '${one.task.id}' was over, which has no outcome then`
-      // This is not told as a fault: an outcome need not be known before the end.
-      const { message, code } = fault('env', '', cause)
-      one.fail(new RlError(`${what}: ${message}`, { code }))
-    }
-  }
-
   /** Waits for a slow step outside the tick, so that it holds up no other episode. Then the episode joins again. */
-  async function apart(one: Live, step: Episode | Promise<Episode>): Promise<Episode> {
+  async function apart(one: LiveRollout, step: Episode | Promise<Episode>): Promise<Episode> {
     live.delete(one)
     const next = await within(
       step,
@@ -229,7 +174,7 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
     }
   }
 
-  function end(one: Live, settle: () => void): void {
+  function end(one: LiveRollout, settle: () => void): void {
     live.delete(one)
     settle()
   }
@@ -239,82 +184,4 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
     playOut,
     stop: () => stopped.abort(new RlError('the player was stopped', { code: 'rollout.infra' })),
   }
-}
-
-function toRequest(one: Live): ActRequest {
-  const { request, task, episode, observations, actions, segments, frames } = one
-  return {
-    rollout: request.rollout,
-    task: task.id,
-    kind: task.kind,
-    goal: task.goal,
-    observations,
-    actions,
-    ...(frames.length > 0 ? { frames } : {}),
-    admissible: episode.turn.admissible,
-    packedTokens: segments.length(),
-    policyVersion: request.policyVersion,
-    seed: seedOf(request.seed, 'act', actions.length),
-    evaluation: request.purpose === 'evaluation',
-  }
-}
-
-function record(one: Live, reply: ActReply): void {
-  if (reply.tokens) one.segments.add(one.actions.length, reply.tokens, reply.continues)
-  else one.trainable = false
-  if (reply.invalid !== null) one.invalid[reply.invalid] = (one.invalid[reply.invalid] ?? 0) + 1
-  if (reply.reasoning !== undefined) one.reasoning.set(one.actions.length, reply.reasoning)
-  one.promptSha256 = reply.promptSha256
-  one.usage.promptTokens += reply.usage.promptTokens
-  one.usage.cachedTokens += reply.usage.cachedTokens
-  one.usage.completionTokens += reply.usage.completionTokens
-}
-
-const played = (one: Live, ended: Trajectory['ended']): Played => ({
-  trajectory: trajectory(one, ended),
-  episode: one.episode,
-  frames: one.frames,
-})
-
-function trajectory(one: Live, ended: Trajectory['ended']): Trajectory {
-  const { request, episode } = one
-  const value = episode.outcome()
-  return {
-    rollout: request.rollout,
-    iteration: request.iteration,
-    purpose: request.purpose,
-    split: request.split,
-    slot: request.slot,
-    task: request.task,
-    index: request.index,
-    policyVersion: request.policyVersion,
-    seed: request.seed,
-    outcome: { kind: 'scored', value, success: value === 1 },
-    ended,
-    steps: one.actions.length,
-    observations: one.observations,
-    actions: one.actions,
-    invalid: one.invalid,
-    trainable: one.trainable,
-    segments: one.trainable ? one.segments.build() : [],
-    ...(one.promptSha256 === undefined ? {} : { promptSha256: one.promptSha256 }),
-    // Else it is among the tokens.
-    ...(one.trainable || one.reasoning.size === 0
-      ? {}
-      : { reasoning: one.actions.map((_, step) => one.reasoning.get(step) ?? '') }),
-    usage: one.usage,
-    timing: { durationMs: Math.round(performance.now() - one.startedMs) },
-  }
-}
-
-/**
- * Returns the error of a fault. An environment names a fault of the infrastructure by its code. A fault of a user's
- * code belongs to the task, and names it.
- */
-function fault(blamed: 'env' | 'infra', message: string, error: unknown): RlError {
-  const ofUser = isSettingFault(error)
-  const cause = error instanceof RlError && error.code === 'rollout.infra' ? 'infra' : ofUser ? 'env' : blamed
-  const reason = error instanceof Error ? error.message : String(error)
-  const said = ofUser || message === '' ? reason : `${message}: ${reason}`
-  return new RlError(said, { code: `rollout.${cause}`, cause: error })
 }

@@ -53,9 +53,9 @@ function joined({ firstStep, parts, stepStart, length }: Open): Segment {
   let total = 0
   for (const part of parts) {
     const own = part.allowedOffsetsI32 ? readInt32(part.allowedOffsetsI32) : null
-    for (let i = 1; i <= part.maskU8.length; i++) offsets[++token] = total + (own ? own[i] : 0)
+    for (let i = 1; i <= part.maskU8.length; i++) offsets[++token] = total + (own?.[i] ?? 0)
     if (own && part.allowedI32) {
-      total += own[own.length - 1]
+      total += own.at(-1) ?? 0
       values.push(part.allowedI32)
     }
   }

@@ -4,7 +4,7 @@
  */
 import { pause } from '../../clock.ts'
 import type { Bus, BusAddress } from '../../events/bus.ts'
-import type { NewEvent } from '../../events/catalogue.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
 import { tellFaults } from '../../events/faults.ts'
 import { connectLog } from '../../events/log-client.ts'
@@ -24,10 +24,10 @@ import type { KeyFrames } from './key-frame.ts'
 import { openPerformer } from './performing.ts'
 import { openRolloutGate } from './rollout-gate.ts'
 import { type ActorStatus, openStatus } from './status.ts'
+import { takeQueues } from './take-queues.ts'
 import { takeRole } from './take-role.ts'
 import { openTelling } from './telling.ts'
 import { openWaits, type Wait } from './waits.ts'
-import { eventQueue, jobQueue } from './work.ts'
 import type { Worker } from './worker.ts'
 
 export type ActorOptions = {
@@ -82,14 +82,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const { clock } = platform
   const name = `${role}/${platform.newId().slice(-8)}`
   const subjects = subjectsOf(run)
-  async function begin(): Promise<Bus> {
-    await worker.prepare?.()
-    return connect({ ...address, name })
-  }
-  const bus = await begin().catch(async (error: unknown) => {
-    await worker.close?.()
-    throw error
-  })
+  const bus = await openBus(worker, () => connect({ ...address, name }))
   const log = connectLog({ bus, run, actor: name, platform })
   const author = authorOf(bus.user, name)
   const waits = openWaits(name, clock)
@@ -178,8 +171,6 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   }
 
   function takeWork(): void {
-    const { shared, queues = [], answers = [], concurrency = 1 } = worker
-    const ackWaitMs = 2 * heartbeatMs
     const deliveries = openDeliveries({
       log,
       performer,
@@ -192,23 +183,8 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       onFailure: telling.failure,
       onGivenUp: telling.givenUp,
     })
-    if (shared) ends.push(bus.work({ ...jobQueue(run, role), concurrency, ackWaitMs }, deliveries.takeShared))
-    for (const { queue, concurrency, take } of answers)
-      ends.push(
-        bus.work({ ...queue, concurrency, ackWaitMs }, (delivery) =>
-          take(delivery, { bus, log, attempts, stopping }),
-        ),
-      )
-    for (const queue of queues)
-      ends.push(
-        bus.work(
-          { ...eventQueue(run, queue.kind.type), concurrency: queue.concurrency, ackWaitMs },
-          async (delivery) => {
-            await gate.opened()
-            return stopping.aborted ? { done: false, againMs: 1 } : deliveries.takeEvent(queue, delivery)
-          },
-        ),
-      )
+    const ackWaitMs = 2 * heartbeatMs
+    ends.push(...takeQueues({ bus, run, role, worker, log, deliveries, gate, ackWaitMs, attempts, stopping }))
   }
 
   async function decide(decider: Decider): Promise<void> {
@@ -230,20 +206,11 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     )
     // The look for the head begins at once: a process that starts without a head would wait for it for ever.
     timers.push(clock.every(heartbeatMs, lookForHead))
-    const { hostname, self } = platform
-    const started: NewEvent<'ActorStarted'> = {
-      type: 'ActorStarted',
-      data: {
-        role,
-        worker: name,
-        host: hostname,
-        pid: self.pid,
-        process: processText(self),
-        node: process.version,
-        decider: decider !== undefined,
-        note: telling.clean(note),
-      },
-    }
+    const isDecider = decider !== undefined
+    const started = actorStarted(
+      { role, worker: name, decider: isDecider, note: telling.clean(note) },
+      platform,
+    )
     await Promise.race([takeRole(log, started, { heartbeatMs, stopping, clock }), done])
     endBeats = clock.every(heartbeatMs, beat)
     beat()
@@ -257,4 +224,23 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   }
   done.catch(() => void stop())
   return { name, status, done, stop }
+}
+
+/** Connects once the worker is prepared. Closes the worker if either fails. */
+async function openBus(worker: Worker, connect: () => Promise<Bus>): Promise<Bus> {
+  try {
+    await worker.prepare?.()
+    return await connect()
+  } catch (error) {
+    await worker.close?.()
+    throw error
+  }
+}
+
+function actorStarted(
+  { role, worker, decider, note }: Pick<EventData<'ActorStarted'>, 'role' | 'worker' | 'decider' | 'note'>,
+  { hostname: host, self }: Platform,
+): NewEvent<'ActorStarted'> {
+  const at = { host, pid: self.pid, process: processText(self), node: process.version }
+  return { type: 'ActorStarted', data: { role, worker, ...at, decider, note } }
 }

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { keyOf, type LoggedEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { subscribeBatches } from '../../events/subscription.ts'
+import { itemAt } from '../../item-at.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { type Decider, type RunningDecider, resumeDecider, startDecider } from '../decider/decider.ts'
 import type { Job } from '../decider/jobs.ts'
@@ -63,7 +64,7 @@ export async function hostDecider({
   let framed = from?.position ?? 0
   let whole = true
   const jobs = new Map<string, OpenJob>()
-  for (const open of await openedBefore()) jobs.set(open.job.done, open)
+  for (const open of await openedBefore(log, from?.jobs ?? [])) jobs.set(open.job.done, open)
   let fail: (error: unknown) => void = () => {}
   const failed = new Promise<never>((_, reject) => {
     fail = reject
@@ -97,7 +98,7 @@ export async function hostDecider({
           underWay.map((events) =>
             log.append(
               events.map(({ event }) => event),
-              { cause: events[0].cause, ids: events.map(({ id }) => id) },
+              { cause: events[0]?.cause, ids: events.map(({ id }) => id) },
             ),
           ),
         )
@@ -111,23 +112,10 @@ export async function hostDecider({
       })
   }
 
-  /** Returns those natural keys that the log holds. */
-  async function presentOf(keys: readonly string[]): Promise<ReadonlySet<string>> {
-    const present = new Set<string>()
-    for (let at = 0; at < keys.length; at += KEYS_A_REQUEST) {
-      const part = keys.slice(at, at + KEYS_A_REQUEST)
-      const positions = await log.positionsOf(part)
-      part.forEach((key, index) => {
-        if (positions[index] !== null) present.add(key)
-      })
-    }
-    return present
-  }
-
   /** Drops outputs that the log holds already, from before the restart. Those without a key have the same id as then. */
   async function dropPresent(): Promise<void> {
     const keys = noted.map(({ event }) => keyOf(event))
-    const present = await presentOf([...new Set(keys.filter((key) => key !== null))])
+    const present = await presentOf(log, [...new Set(keys.filter((key) => key !== null))])
     noted = noted.filter((_, index) => !present.has(keys[index] ?? ''))
   }
 
@@ -135,23 +123,13 @@ export async function hostDecider({
     await dropPresent()
     for (const output of noted) outbox.push([output])
     noted = []
-    const present = await presentOf([...jobs.keys()])
+    const present = await presentOf(log, [...jobs.keys()])
     for (const [key, open] of jobs) {
       if (present.has(key)) jobs.delete(key)
       else onJob(open)
     }
     caughtUp = true
     send()
-  }
-
-  /** The jobs of the frame that the decider goes on from. */
-  function openedBefore(): Promise<OpenJob[]> {
-    return Promise.all(
-      (from?.jobs ?? []).map(async ({ job, position }) => {
-        const { events } = await log.read({ from: position, until: position })
-        return { job, event: await log.decode(position, events[0][1]) }
-      }),
-    )
   }
 
   /** Keeps the decider's present state. The log tells the hash at a position where nothing more is asked for. */
@@ -201,11 +179,34 @@ export async function hostDecider({
   }
 }
 
+/** Returns those natural keys that the log holds. */
+async function presentOf(log: LogClient, keys: readonly string[]): Promise<ReadonlySet<string>> {
+  const present = new Set<string>()
+  for (let at = 0; at < keys.length; at += KEYS_A_REQUEST) {
+    const part = keys.slice(at, at + KEYS_A_REQUEST)
+    const positions = await log.positionsOf(part)
+    part.forEach((key, index) => {
+      if (positions[index] !== null) present.add(key)
+    })
+  }
+  return present
+}
+
+/** Returns the jobs of a key frame, each with the event that asked for it. */
+function openedBefore(log: LogClient, jobs: NonNullable<KeyFrames['found']>['jobs']): Promise<OpenJob[]> {
+  return Promise.all(
+    jobs.map(async ({ job, position }) => {
+      const { events } = await log.read({ from: position, until: position })
+      return { job, event: await log.decode(...itemAt(events, 0)) }
+    }),
+  )
+}
+
 /** The id of an output follows from what caused it: sent again after a restart, it is the same event. */
 export function outputId(run: string, decider: Pick<Decider, 'role'>, cause: string, index: number): string {
   const digest = createHash('sha256').update(`${run}/${decider.role}/${cause}/${index}`).digest()
-  digest[6] = (digest[6] & 0x0f) | 0x80
-  digest[8] = (digest[8] & 0x3f) | 0x80
+  digest[6] = (itemAt(digest, 6) & 0x0f) | 0x80
+  digest[8] = (itemAt(digest, 8) & 0x3f) | 0x80
   const hex = digest.toString('hex')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join(
     '-',

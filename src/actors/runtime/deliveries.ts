@@ -90,8 +90,9 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
     if (!Number.isSafeInteger(position) || position < 1) return null
     try {
       const { events } = await log.read({ from: position, until: position })
-      if (events.length === 0) return null
-      const event = await log.decode(...events[0])
+      const [found] = events
+      if (found === undefined) return null
+      const event = await log.decode(...found)
       return event.type === kind.type ? event : null
     } catch (error) {
       if (isTransient(error)) throw error

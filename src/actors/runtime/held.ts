@@ -30,6 +30,6 @@ export function watchHeld(afterMs: number): void {
 
 /** Reads the shared memory, as the thread does. */
 export function readHeld(shared: SharedArrayBuffer): { readonly turns: number; readonly call: string } {
-  const [turns, bytes] = new Int32Array(shared, 0, 2)
+  const [turns = 0, bytes = 0] = new Int32Array(shared, 0, 2)
   return { turns, call: Buffer.from(shared, HEAD_BYTES, bytes).toString() }
 }

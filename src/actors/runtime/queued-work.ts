@@ -133,10 +133,11 @@ export function openQueuedWork(options: QueuedWorkOptions): QueuedWork {
   /** Tries the work that waited longest. If that fails as well, it was no passing fault. */
   async function probe({ since, error, told }: Failing): Promise<void> {
     trouble = null
-    const [key] = waiting
-    const item = items.get(key)
-    waiting.delete(key)
-    if (item) await publish(key, item)
+    for (const key of [...waiting].slice(0, 1)) {
+      const item = items.get(key)
+      waiting.delete(key)
+      if (item) await publish(key, item)
+    }
     if (!stillFailing()) return
     trouble = { since, error, told: true }
     if (!told) onTrouble({ pieces: waiting.size, since, error })

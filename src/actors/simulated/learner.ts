@@ -4,7 +4,7 @@
  * the difficulty in the task's recipe. All draws come from the seeds in events and jobs. Every text that it writes
  * begins with `simulated`.
  */
-import type { Config } from '../../config.ts'
+import type { RulesConfig, SimulationConfig } from '../../config-schema/sections.ts'
 import type { Direction, Task } from '../../environments/port.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { accuracyOf } from '../../learning/filters.ts'
@@ -65,19 +65,20 @@ export type SimulatedVersions = {
 }
 
 export function simulatedVersions(): SimulatedVersions {
-  const skills: number[] = []
-  const accuracies: number[] = []
+  const skills = new Map<number, number | undefined>()
+  const accuracies = new Map<number, number | undefined>()
   return {
     apply({ type, data }) {
-      if (type === 'PolicyUpdated') skills[data.version] = data.metrics.skill ?? skills[data.version - 1]
+      if (type === 'PolicyUpdated')
+        skills.set(data.version, data.metrics.skill ?? skills.get(data.version - 1))
       if (type === 'RewardModelUpdated')
-        accuracies[data.version] = data.metrics.accuracy ?? accuracies[data.version - 1]
+        accuracies.set(data.version, data.metrics.accuracy ?? accuracies.get(data.version - 1))
     },
     has: (policyVersion, rewardModelVersion) =>
-      skills[policyVersion] !== undefined && accuracies[rewardModelVersion] !== undefined,
+      skills.get(policyVersion) !== undefined && accuracies.get(rewardModelVersion) !== undefined,
     at: (policyVersion, rewardModelVersion) => ({
-      skill: skills[policyVersion] ?? FIRST_SKILL,
-      accuracy: accuracies[rewardModelVersion] ?? 0.5,
+      skill: skills.get(policyVersion) ?? FIRST_SKILL,
+      accuracy: accuracies.get(rewardModelVersion) ?? 0.5,
     }),
   }
 }
@@ -90,7 +91,7 @@ export function simulatedRollout(
   request: EventData<'RolloutRequested'>,
   task: Task,
   { skill }: Pick<SimulatedModels, 'skill'>,
-  { simulation }: Config,
+  simulation: SimulationConfig,
 ): Trajectory | null {
   const draw = rng(request.seed)
   if (draw.uniform() < simulation.failureShare) return null
@@ -132,20 +133,20 @@ const CAUSES = [
   'simulated: undid progress',
 ]
 
-/** Judges a trajectory's steps: each of the m verdicts is right with the judge's accuracy. */
+/** Judges a trajectory's steps: each of the `samples` verdicts is right with the judge's accuracy. */
 export function simulatedJudge(
   job: JudgeRollouts,
   { rollout, task, actions, iteration }: Trajectory,
   { accuracy }: Pick<SimulatedModels, 'accuracy'>,
-  { rewardModel }: Config,
+  samples: number,
 ): EventData<'StepScored'>[] {
   const seed = job.rollouts.find((member) => member.rollout === rollout)!.seed
   return actions.map((action, step) => {
     const draw = rng(seedOf(seed, step))
     const truth = action === GOOD ? 1 : -1
-    const judgements = Array.from({ length: rewardModel.samples }, () => {
+    const judgements = Array.from({ length: samples }, () => {
       const score = draw.uniform() < accuracy ? truth : -truth
-      const critique = score === 1 ? 'simulated: sensible' : CAUSES[draw.below(CAUSES.length)]
+      const critique = score === 1 ? 'simulated: sensible' : draw.pick(CAUSES)
       return { critique, score: score as 1 | -1, tokensI32: EMPTY, logprobsF32: EMPTY }
     })
     return {
@@ -162,7 +163,7 @@ export function simulatedJudge(
 }
 
 /** Version 0 of a model. */
-export function simulatedColdStart(role: 'policy' | 'reward-model', { simulation }: Config): Update {
+export function simulatedColdStart(role: 'policy' | 'reward-model', simulation: SimulationConfig): Update {
   const metrics: Record<string, number> =
     role === 'policy'
       ? { simulated: 1, skill: FIRST_SKILL }
@@ -188,9 +189,10 @@ export function simulatedUpdate(
   role: 'policy' | 'reward-model',
   { iteration, version, parentVersion, groups }: Train,
   { skill, accuracy }: SimulatedModels,
-  config: Config,
+  simulation: SimulationConfig,
+  config: RulesConfig,
 ): Update {
-  const { simulation, learning } = config
+  const { learning } = config
   const range = role === 'policy' ? learning.expert.policyAccuracyRange : null
   const taught = groups.filter(({ accuracy }) => within(accuracyOf(accuracy), range))
   const signal = taught.reduce((sum, group) => sum + 4 * spread(group), 0) / groups.length

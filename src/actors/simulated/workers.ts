@@ -22,13 +22,14 @@ import {
 } from './learner.ts'
 
 export function simulatedWorker(role: Role, config: Config, log: LogClient): Worker {
+  const { run, rewardModel, simulation } = config
   const tasks = openTaskBook(log)
   const models = openVersions(log)
   const trajectories = trajectoryBook(log)
 
   async function play(request: EventData<'RolloutRequested'>): Promise<NewEvent> {
     const { skill } = await models.at(request.policyVersion, 0)
-    const data = simulatedRollout(request, await tasks.find(request.task), { skill }, config)
+    const data = simulatedRollout(request, await tasks.find(request.task), { skill }, simulation)
     if (data) return { type: 'TrajectoryCompleted', data }
     const { rollout, iteration, purpose, slot, task } = request
     return {
@@ -44,7 +45,7 @@ export function simulatedWorker(role: Role, config: Config, log: LogClient): Wor
       job.rollouts.map(({ rollout }) => rollout),
     )
     return judged
-      .flatMap((trajectory) => simulatedJudge(job, trajectory, { accuracy }, config))
+      .flatMap((trajectory) => simulatedJudge(job, trajectory, { accuracy }, rewardModel.samples))
       .map((data) => ({ type: 'StepScored', data }))
   }
 
@@ -53,10 +54,10 @@ export function simulatedWorker(role: Role, config: Config, log: LogClient): Wor
       { type: VERSION_EVENTS[role].updated, data },
     ]
     return {
-      'cold-start': async () => updated(simulatedColdStart(role, config)),
+      'cold-start': async () => updated(simulatedColdStart(role, simulation)),
       train: async (job) => {
         const now = await models.at(job.parentVersion, job.parentVersion)
-        return updated(simulatedUpdate(role, job, now, config))
+        return updated(simulatedUpdate(role, job, now, simulation, config))
       },
     }
   }
@@ -77,7 +78,7 @@ export function simulatedWorker(role: Role, config: Config, log: LogClient): Wor
   }
   return {
     concurrency: 64,
-    queues: role === 'environment' ? [rolloutQueue(config.run.deadlines.rolloutSeconds * 1000)] : [],
+    queues: role === 'environment' ? [rolloutQueue(run.deadlines.rolloutSeconds * 1000)] : [],
     jobs: jobs[role],
   }
 }

@@ -22,7 +22,8 @@ export function copyingLesson(
   values: readonly number[],
   { count, seed }: { readonly count: number; readonly seed: Seed },
 ): TrainingSample[] {
-  const [input, output, newline] = ['input', 'output', '\n'].map(codec.encode)
+  const { encode } = codec
+  const [input, output, newline] = [encode('input'), encode('output'), encode('\n')]
   const prompt = textPrompt(codec, 'test', '')
   return Array.from({ length: count }, (_, index) => {
     const random = rng(seedOf(seed, 'copying', index))

@@ -1,8 +1,11 @@
 /** The writer of unit tests behind an endpoint: it writes by a prompt. Its weights live there: a trainer outside makes its versions, or nobody does. */
-import type { Config } from '../../config.ts'
+
+import type { RewardModelConfig, RunConfig } from '../../config-schema/sections.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { itemAt } from '../../item-at.ts'
 import type { Generation } from '../../models/port.ts'
+import type { ModelProvider } from '../../models/provider.ts'
 import type { Train } from '../decider/jobs.ts'
 import { createCounts } from '../learner/endpoint.ts'
 import { servedJudgeLearner } from '../learner/fixed-learner.ts'
@@ -19,14 +22,17 @@ import { testJudgingOf, unitTestJudge, type WriteTests, type WrittenTest } from 
 const JOBS_AT_A_TIME = 16
 
 export async function openEndpointTestWriter(
-  config: Config,
+  rewardModel: RewardModelConfig,
+  provider: ModelProvider,
+  { seed: runSeed, deadlines }: RunConfig,
   opened: OpenSetting,
   log: LogClient,
 ): Promise<OpenedJudge> {
-  const { rewardModel, run } = config
   const { environment } = opened
   const judging = testJudgingOf(opened.setting)
-  const served = await openServedModel(config, 'reward-model', log, run.deadlines.scoringSeconds)
+  const { scoringSeconds, llmCallSeconds } = deadlines
+  const calling = { budgetSeconds: scoringSeconds, callSeconds: llmCallSeconds }
+  const served = await openServedModel('reward-model', rewardModel, provider, calling, log)
   const prompt = readPrompt(judging.prompt)
   const { temperature, maxTokens } = rewardModel
   const { topP } = rewardModel.expert
@@ -40,7 +46,7 @@ export async function openEndpointTestWriter(
     let answers: readonly Generation[]
     try {
       const asked = await askFitting(0, () => requests, {
-        fits: ([first]) => served.fits(first),
+        fits: (all) => served.fits(itemAt(all, 0)),
         generate: (all) => served.generate(version, all, signal),
       })
       answers = asked.generation
@@ -58,7 +64,7 @@ export async function openEndpointTestWriter(
   }
 
   async function batchOf(job: Train): Promise<OutsideBatch> {
-    const { tests, health } = await readTests(log, job, config)
+    const { tests, health } = await readTests(log, job, rewardModel)
     const samples = tests.flatMap(({ id, test, advantage }) => {
       const sample = toldSample(id, test, advantage, rewardModel.expert)
       return sample === null ? [] : [{ ...sample, policyVersion: test.rewardModelVersion }]
@@ -75,7 +81,12 @@ export async function openEndpointTestWriter(
   return {
     note: `${rewardModel.model} behind an endpoint, writing unit tests`,
     learner: servedJudgeLearner(served.first, { temperature, topP }, batchOf),
-    judge: unitTestJudge(config, opened, log, { write, promptSha256: prompt.sha256 }),
+    judge: unitTestJudge(opened, log, {
+      write,
+      samples: rewardModel.samples,
+      seed: runSeed,
+      promptSha256: prompt.sha256,
+    }),
     concurrency: JOBS_AT_A_TIME,
     batchOf,
     counters: () => ({ ...served.counters(), ...invalid.counts() }),

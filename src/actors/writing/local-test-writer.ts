@@ -89,7 +89,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
 
   async function batchOf(job: Train): Promise<OutsideBatch> {
     const { parentVersion } = job
-    const { tests, health } = await readTests(log, job, config)
+    const { tests, health } = await readTests(log, job, rewardModel)
     const samples = await resident.use(parentVersion, async ({ codec }) => {
       const samples: OutsideBatch['samples'][number][] = []
       for (const { id, test, advantage } of tests) {
@@ -105,11 +105,12 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
     return { samples, trainedOn: samples.map(({ id }) => id), health, none: NOTHING_TO_LEARN }
   }
 
+  const training = { section: rewardModel, run: config.run, compute: computeOf(config) }
   return {
     note: `${rewardModel.provider}, writing unit tests, from the policy's weights`,
-    judge: unitTestJudge(config, opened, log, { write }),
+    judge: unitTestJudge(opened, log, { write, samples: rewardModel.samples, seed: config.run.seed }),
     concurrency: JOBS_AT_A_TIME,
     batchOf,
-    ...residentLearner('reward-model', resident, coldStart, batchOf, config, log),
+    ...residentLearner('reward-model', resident, coldStart, batchOf, training, log),
   }
 }

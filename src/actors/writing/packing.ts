@@ -1,4 +1,5 @@
 /** Packs a small model's question and its text or test: `question mark <|im_start|> answer <|im_end|>`. */
+import { itemAt } from '../../item-at.ts'
 import type { TrainableModel, TrainingSample } from '../../models/port.ts'
 
 export type TextCodec = {
@@ -11,8 +12,8 @@ export type TextCodec = {
 }
 
 export function textCodec(model: Pick<TrainableModel, 'encode' | 'decode'>): TextCodec {
-  const [begin] = model.encode('<|im_start|>')
-  const [end] = model.encode('<|im_end|>')
+  const begin = itemAt(model.encode('<|im_start|>'), 0)
+  const end = itemAt(model.encode('<|im_end|>'), 0)
   return {
     encode: (text) => Array.from(model.encode(text)),
     decode: (tokens) => model.decode(Array.from(tokens).filter((token) => token !== end)),

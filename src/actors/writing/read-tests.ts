@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts'
+import type { RewardModelConfig } from '../../config-schema/sections.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { Train } from '../decider/jobs.ts'
@@ -24,12 +24,12 @@ type WrittenTests = {
 export async function readTests(
   log: LogClient,
   { groups, iteration }: Pick<Train, 'groups' | 'iteration'>,
-  config: Config,
+  rewardModel: RewardModelConfig,
 ): Promise<WrittenTests> {
   const judged = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'])
   const { TrajectoryCompleted: trajectories, StepScored: scored, UnitTestWritten: all } = judged
   const written = all.filter((test) => test.iteration === iteration)
-  const { bySlot, health } = testAdvantages(groups, trajectories, scored, written, config)
+  const { bySlot, health } = testAdvantages(groups, trajectories, scored, written, rewardModel)
   const tests = [...bySlot].flatMap(([slot, advantages]) =>
     written
       .filter((test) => test.slot === slot)

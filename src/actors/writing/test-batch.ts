@@ -2,8 +2,10 @@
  * Turns an iteration's programs and unit tests into the worth of the tests: rewards, filter, advantages (rlanything
  * 5.3).
  */
-import type { Config } from '../../config.ts'
+
+import type { RewardModelConfig } from '../../config-schema/sections.ts'
 import type { EventData } from '../../events/catalogue.ts'
+import { itemAt } from '../../item-at.ts'
 import {
   bestOfNAccuracy,
   codingMetrics,
@@ -20,7 +22,6 @@ type JudgedStep = Pick<EventData<'StepScored'>, 'rollout'> & {
   readonly judgements: readonly { readonly score: -1 | 0 | 1 }[]
 }
 type Written = Pick<EventData<'UnitTestWritten'>, 'iteration' | 'slot' | 'index' | 'novel'>
-type Rules = Pick<Config, 'rewardModel'>
 
 export type TestAdvantages = {
   /** Advantages of each slot, [tests]. Tasks that teach nothing are left out. */
@@ -34,7 +35,7 @@ export function testAdvantages(
   trajectories: readonly Trajectory[],
   scored: readonly JudgedStep[],
   written: readonly Written[],
-  { rewardModel }: Rules,
+  rewardModel: RewardModelConfig,
 ): TestAdvantages {
   const [least, most] = rewardModel.accuracyRange
   const success = new Map(
@@ -54,7 +55,7 @@ export function testAdvantages(
     const rewards = testRewards(task, { invalid: 'minimum', novelOnly: rewardModel.expert.novelTests })
     if (!rewards) continue
     const advantages = rewardModel.normalisation === 'none' ? rewards : standardise(rewards)
-    bySlot.set(groups[i].slot, advantages)
+    bySlot.set(itemAt(groups, i).slot, advantages)
     trained += advantages.filter((advantage) => advantage !== 0).length
   }
   return { bySlot, health: { ...testFigures(tested), trainedTests: trained, tasksTrained: bySlot.size } }

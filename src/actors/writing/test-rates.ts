@@ -16,14 +16,13 @@ export function testRates(
   const ofGroup = (event: { readonly iteration: number; readonly slot: string }) =>
     event.iteration === iteration && event.slot === slot
   const programs = tested.filter(ofGroup)
-  if (programs.length === 0) return undefined
+  const [first] = programs
+  if (first === undefined) return undefined
   const rollouts = new Set(programs.map(({ rollout }) => rollout))
   const votes = scored.filter(({ rollout }) => rollouts.has(rollout))
   const share = (passes: readonly boolean[]) => passes.filter(Boolean).length / Math.max(1, passes.length)
   return {
-    own: Array.from(programs[0].passedU8, (_, test) =>
-      share(programs.map(({ passedU8 }) => passedU8[test] === 1)),
-    ),
+    own: Array.from(first.passedU8, (_, test) => share(programs.map(({ passedU8 }) => passedU8[test] === 1))),
     written: written
       .filter(ofGroup)
       .sort((a, b) => a.index - b.index)

@@ -1,6 +1,8 @@
 /** Acting by texts: the model's whole answer is the action. */
+
 import type { Texts } from '../../environments/setting.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
+import { itemAt } from '../../item-at.ts'
 import { episodeText, type PromptFile } from '../learner/prompts.ts'
 import { type Acting, NOT_FITTING, type Prompting } from '../policy/acting.ts'
 import { askingActing, packAnswer } from '../policy/prompted-acting.ts'
@@ -11,7 +13,7 @@ export function promptedTexts({ invalid }: Texts, prompt: PromptFile, prompting:
   return askingActing(prompt, {
     promptOf({ goal, observations, actions }, shown) {
       const history = episodeText({ observations, actions }, { steps: shown ?? prompting.historySteps })
-      return { messages: prompt.render({ goal, history, problem: observations[0] }) }
+      return { messages: prompt.render({ goal, history, problem: itemAt(observations, 0) }) }
     },
     read: ({ text }) => ({ action: text, invalid: invalid?.(text) ?? null }),
     pack: (generation) => ({ tokens: packAnswer(generation, prompting), continues: false }),

@@ -1,6 +1,8 @@
 /** Acting by texts that call tools: the episode is one chat, in which calls and their results are messages of their own. */
+
 import type { Texts } from '../../environments/setting.ts'
 import { BETWEEN_RESULTS, readCalls, withoutCalls, writeCall } from '../../environments/tool-calls.ts'
+import { itemAt } from '../../item-at.ts'
 import type { ChatMessage, Generation, ToolSpec } from '../../models/port.ts'
 import type { PromptFile } from '../learner/prompts.ts'
 import type { Acting, Prompting } from '../policy/acting.ts'
@@ -83,7 +85,7 @@ function turns({ actions, observations }: ActRequest, shown: number): ChatMessag
     ...leftOut,
     ...actions.slice(first).flatMap((action, i): ChatMessage[] => {
       const step = first + i
-      const result = observations[step + 1]
+      const result = itemAt(observations, step + 1)
       const calls = readCalls(action).flatMap((call, at) => ('name' in call ? [{ ...call, at }] : []))
       if (calls.length === 0)
         return [
@@ -100,7 +102,7 @@ function turns({ actions, observations }: ActRequest, shown: number): ChatMessag
         },
         ...ids.map((toolCallId, index): ChatMessage => {
           // What could not be read was answered too, in its place: a message holds what lies before the next call's.
-          const from = index === 0 ? 0 : calls[index].at
+          const from = index === 0 ? 0 : itemAt(calls, index).at
           const content = results.slice(from, calls[index + 1]?.at).join(BETWEEN_RESULTS)
           return { role: 'tool', content, toolCallId }
         }),

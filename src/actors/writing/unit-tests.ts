@@ -3,7 +3,7 @@
  * all of them. A passed test is a vote for the action, and a failed test a vote against it. An unreadable test is no
  * vote.
  */
-import type { Config } from '../../config.ts'
+
 import type { Task } from '../../environments/port.ts'
 import {
   type OpenSetting,
@@ -17,6 +17,7 @@ import { RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { itemAt } from '../../item-at.ts'
 import type { Generation } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import type { JudgeRollouts } from '../decider/jobs.ts'
@@ -42,12 +43,21 @@ export type WriteTests = (
   signal: AbortSignal,
 ) => Promise<readonly WrittenTest[]>
 
-/** Judges by UnitTestWritten for each test, then StepScored for each rollout. Throws where one could not be run: then nothing counts. */
+type TestWriting = {
+  readonly write: WriteTests
+  /** Number of tests that are written for a task (`rewardModel.samples`). */
+  readonly samples: number
+  /** Seed of the run. */
+  readonly seed: number
+  /** SHA-256 of the prompt, if one asks for tests. */
+  readonly promptSha256?: string
+}
+
+/** Judges by UnitTestWritten for each test, then StepScored for each rollout. Throws if one could not be run: then nothing counts. */
 export function unitTestJudge(
-  config: Config,
   { setting, environment }: OpenSetting,
   log: LogClient,
-  { write, promptSha256 }: { readonly write: WriteTests; readonly promptSha256?: string },
+  { write, samples, seed, promptSha256 }: TestWriting,
 ): Judge['judge'] {
   const judging = testJudgingOf(setting)
   const tasks = openTaskBook(log)
@@ -56,8 +66,7 @@ export function unitTestJudge(
 
   /** Returns the seeds of tests. They are the same in each evaluation, as its rollouts' seeds are. */
   function seedsOf({ iteration, slot }: JudgeRollouts, isEvaluation: boolean): Seed[] {
-    const { seed } = config.run
-    return Array.from({ length: config.rewardModel.samples }, (_, index) =>
+    return Array.from({ length: samples }, (_, index) =>
       isEvaluation
         ? seedOf(seed, 'unit-test-evaluation', slot, index)
         : seedOf(seed, 'unit-test', iteration, slot, index),
@@ -86,7 +95,7 @@ export function unitTestJudge(
       iteration,
       job.rollouts.filter(({ steps }) => steps > 0).map(({ rollout }) => rollout),
     )
-    const [{ purpose }] = judged
+    const { purpose } = itemAt(judged, 0)
     const written = await write(task, rewardModelVersion, seedsOf(job, purpose === 'evaluation'), signal)
     const parsed = await Promise.all(written.map(({ text }) => judging.read(environment, text, task)))
     const novel = await Promise.all(
@@ -94,12 +103,12 @@ export function unitTestJudge(
     )
     const runs = await runsOf(
       task,
-      judged.map(({ actions }) => actions[0]),
+      judged.map(({ actions }) => itemAt(actions, 0)),
       parsed,
     )
     const timing = { judgeMs: Math.round(performance.now() - startedMs) }
     const tests = written.map(({ text, tokens, logprobs, promptTokens, reasoning }, index): NewEvent => {
-      const test = parsed[index]
+      const test = itemAt(parsed, index)
       return {
         type: 'UnitTestWritten',
         data: {
@@ -131,7 +140,7 @@ export function unitTestJudge(
           step: 0,
           task: task.id,
           rewardModelVersion,
-          judgements: parsed.map((test, index) => judgementOf(test, runs[program][index])),
+          judgements: parsed.map((test, index) => judgementOf(test, itemAt(runs, program)[index] ?? null)),
           probability: null,
           progress: null,
           ...prompt,

@@ -67,8 +67,8 @@ rl model sample --model DIR --prompt TEXT | --chat TEXT [options]
       if (requests.length === 1 && !values.json) {
         const text = createTextStream((tokens) => model.decode(tokens), values.stop)
         const onToken = ({ draw }: { draw: { token: number } }) => process.stdout.write(text.push(draw.token))
-        const [generation] = await model.sample(requests, { onToken })
-        process.stdout.write(`${text.end(generation.text)}\n`)
+        for (const generation of await model.sample(requests, { onToken }))
+          process.stdout.write(`${text.end(generation.text)}\n`)
         return 0
       }
       for (const { text, finish, tokens, logprobs } of await model.sample(requests))

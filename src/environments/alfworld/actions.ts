@@ -1,6 +1,6 @@
 import { RlError } from '../../errors.ts'
 import type { ActionSchema, Effect } from './domain.ts'
-import { type Entity, type Facts, has, type Relation, withKey, withoutKey } from './facts.ts'
+import { type Entity, type Facts, type Relation, withKey, withoutKey } from './facts.ts'
 import { type Atom, type Formula, isVariable, type Parameter } from './formula.ts'
 import { type Binding, compileSearch, type Found, type Tables } from './match.ts'
 import { type Conjunction, normalForm } from './normal-form.ts'
@@ -133,7 +133,7 @@ function keyOf(
   const [a, b] = args.map((term) => {
     const slot = variables.findIndex(({ name }) => name === term)
     const fixed = isVariable(term) ? -1 : (tables.entities.get(term) ?? -1)
-    return slot < 0 ? () => fixed : (binding: readonly Entity[]) => binding[slot]
+    return slot < 0 ? () => fixed : (binding: readonly Entity[]) => binding[slot]!
   })
   const { bits } = tables.packing
   if (a === undefined) return () => 0
@@ -167,15 +167,15 @@ function compileEffects(tables: Tables, schema: ActionSchema): Operator['apply']
     for (const change of deletes) {
       if (!fires(change)) continue
       const key = change.key(args)
-      next[change.predicate] = withoutKey(next[change.predicate], key)
-      next[marks + change.predicate] = withKey(next[marks + change.predicate], key)
+      next[change.predicate] = withoutKey(next[change.predicate]!, key)
+      next[marks + change.predicate] = withKey(next[marks + change.predicate]!, key)
     }
     for (const change of adds) {
       if (!fires(change)) continue
       const key = change.key(args)
-      next[change.predicate] = withKey(next[change.predicate], key)
+      next[change.predicate] = withKey(next[change.predicate]!, key)
       const mark = marks + change.predicate
-      if (has(next[mark], key)) next[mark] = withoutKey(next[mark], key)
+      next[mark] = withoutKey(next[mark]!, key)
     }
     return next
   }

@@ -33,12 +33,14 @@ export function applicableInstances(
   }
   return (facts) => {
     if (varying.length > 1) return workOut(facts)
-    const relation = varying.length === 0 ? [-1] : facts[varying[0]]
-    if (relation.length !== 1) return workOut(facts)
-    let instances = kept.get(relation[0])
+    const [index] = varying
+    const relation = index === undefined ? [-1] : facts[index]!
+    const only = relation[0]
+    if (only === undefined || relation.length > 1) return workOut(facts)
+    let instances = kept.get(only)
     if (!instances) {
       instances = workOut(facts)
-      kept.set(relation[0], instances)
+      kept.set(only, instances)
     }
     return instances
   }
@@ -60,7 +62,7 @@ function commandRenderer(
   const kept = new Map<number, string>()
   return (facts, args) => {
     let key = 0
-    for (const slot of slots) key = key * radix + args[slot]
+    for (const slot of slots) key = key * radix + args[slot]!
     let text = kept.get(key)
     if (text === undefined) {
       text = render(facts, args)

@@ -25,7 +25,7 @@ export const isArchive = (path: string) => SUFFIX.test(path)
  * once into the cache.
  */
 export async function archiveMembers(path: string): Promise<readonly ArchiveMember[]> {
-  const suffix = SUFFIX.exec(path)?.[1].toLowerCase()
+  const suffix = SUFFIX.exec(path)?.[1]?.toLowerCase()
   switch (suffix) {
     case 'zip':
       return zipMembers(path)
@@ -107,7 +107,7 @@ async function tarMembers(path: string): Promise<ArchiveMember[]> {
       if (header[0] === 0) break
       if (!isTarHeader(header)) throw damaged(path, `has no tar header at byte ${at}`)
       const size = Number.parseInt(text(header, 124, 12), 8) || 0
-      const type = String.fromCharCode(header[156])
+      const type = header.toString('latin1', 156, 157)
       const start = at + BLOCK
       if (start + size > total) throw damaged(path, 'ends in the middle of a file')
       if (type === LONG_NAME || type === PAX) {

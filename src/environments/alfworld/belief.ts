@@ -59,18 +59,19 @@ function orderedLooks(
   unseen: readonly number[],
   missing: readonly string[],
 ): Look[] {
-  const weights = missing.map((type) =>
-    unseen.map((index) => likelihood(goal, type, receptacles[index].type)),
-  )
-  const totals = weights.map((row) => row.reduce((sum, weight) => sum + weight, 0))
+  const shares = missing.map((type) => {
+    const weights = unseen.map((index) => likelihood(goal, type, receptacles[index]!.type))
+    const total = weights.reduce((sum, weight) => sum + weight, 0)
+    return weights.map((weight) => weight / total)
+  })
   const looks = unseen.map((index, i): Look => {
-    const { place, openable, open } = receptacles[index]
+    const { place, openable, open } = receptacles[index]!
     const going = place === here ? 0 : 1
     const opening = openable && !open ? 1 : 0
     return {
       receptacle: index,
       cost: Math.max(1, going + opening),
-      chances: missing.map((_, k) => weights[k][i] / totals[k]),
+      chances: shares.map((row) => row[i]!),
     }
   })
   const worth = ({ chances, cost }: Look) => chances.reduce((sum, chance) => sum + chance, 0) / cost
@@ -110,7 +111,7 @@ export function looksInVain(situation: Situation): number {
       useful = true
       left.set(type, Math.max(0, open - here))
     }
-    const isTarget = receptacles[receptacle].type === goal.target
+    const isTarget = receptacles[receptacle]!.type === goal.target
     if (!useful && !isTarget) wasted += cost
     if ([...left.values()].every((open) => open === 0)) break
   }
@@ -130,15 +131,15 @@ export function findsIn(
   chances: readonly number[],
 ): Find[] {
   const names = missing.map((type, k) => `${type} ${UNNAMED + k}`)
+  const [a = 0, b = 0] = chances
   if (missing.length === 1)
     return [
-      { probability: 1 - chances[0], found: [] },
-      { probability: chances[0], found: names },
+      { probability: 1 - a, found: [] },
+      { probability: a, found: names },
     ].filter(({ probability }) => probability > 1e-9)
-  const [a, b] = chances
   const alike = missing[0] === missing[1]
   // With both objects of a pick-two task in one target, the goal would hold at the start.
-  const both = alike && receptacles[receptacle].type === goal.target ? names.slice(0, 1) : names
+  const both = alike && receptacles[receptacle]!.type === goal.target ? names.slice(0, 1) : names
   return [
     { probability: (1 - a) * (1 - b), found: [] },
     { probability: a * (1 - b) + (alike ? b * (1 - a) : 0), found: names.slice(0, 1) },

@@ -16,7 +16,7 @@ export const CAUSES: Causes = {
     place: 'goes to the wrong place',
   },
   wordFor({ action, earlier, progress, label }) {
-    const verb = action.split(' ')[0]
+    const [verb = ''] = action.split(' ')
     const moves = verb === 'go' || verb === 'open'
     if (label === 1) return moves ? 'approach' : 'advance'
     if (IDLE.has(verb)) return 'idle'

@@ -3,6 +3,7 @@
  * leave out only what is known anyway: the place of arrival, and the words around a list. A text that no rule
  * knows stays as it is.
  */
+import { itemAt } from '../../item-at.ts'
 
 /** Goal and surroundings, e.g. `put a hot egg in garbagecan : cabinet 2 cabinet 1 fridge 1`. */
 export function compactIntro(goal: string, observation: string): string {
@@ -15,7 +16,7 @@ export function compactObservation(observation: string): string {
   const text = observation.replace(/^You (?:arrive at|open) [^.]*\. /, '')
   for (const [pattern, words] of OBSERVATIONS) {
     const match = pattern.exec(text)
-    if (match) return typeof words === 'string' ? words : words(match[1])
+    if (match) return typeof words === 'string' ? words : words(itemAt(match, 1))
   }
   return text
 }

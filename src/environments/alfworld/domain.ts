@@ -1,3 +1,4 @@
+import { itemAt } from '../../item-at.ts'
 import {
   type Atom,
   type Formula,
@@ -107,7 +108,7 @@ function inOrder<T extends { readonly head: string }>(sections: readonly T[]): T
 function readTypes(section: List, types: Set<string>): void {
   const nodes = section.items.slice(1)
   for (let i = 0; i < nodes.length; i++) {
-    const node = nodes[i]
+    const node = itemAt(nodes, i)
     if (!isWord(node)) throw unsupported(SOURCE, node)
     if (node.word !== '-') {
       types.add(node.word)
@@ -138,7 +139,7 @@ function readAction(section: List, scope: Scope): ActionSchema {
   for (let i = 0; i < rest.length; i += 2) {
     const [key, value] = [rest[i], rest[i + 1]]
     if (!isWord(key) || value === undefined)
-      throw syntaxError(SOURCE, rest[i].line, `action '${name.word}' is no list of keys and values`)
+      throw syntaxError(SOURCE, itemAt(rest, i).line, `action '${name.word}' is no list of keys and values`)
     if (![':parameters', ':precondition', ':effect'].includes(key.word)) throw unsupported(SOURCE, key)
     if (parts.has(key.word)) throw syntaxError(SOURCE, key.line, `${key.word} stands twice`)
     parts.set(key.word, value)
@@ -172,15 +173,19 @@ function readEffects(node: Node, scope: Scope, when: Formula | null): Effect[] {
       return rest.flatMap((part) => readEffects(part, scope, when))
     case 'increase':
       return []
-    case 'not':
-      if (rest.length !== 1)
+    case 'not': {
+      const [atom, ...more] = rest
+      if (atom === undefined || more.length > 0)
         throw syntaxError(SOURCE, node.line, `(not …) has ${rest.length} arguments, not 1`)
-      return [{ add: false, atom: parseAtom(rest[0], scope), when }]
-    case 'when':
+      return [{ add: false, atom: parseAtom(atom, scope), when }]
+    }
+    case 'when': {
       if (when) throw unsupported(SOURCE, node, 'when inside when')
-      if (rest.length !== 2)
+      const [condition, effect, ...more] = rest
+      if (condition === undefined || effect === undefined || more.length > 0)
         throw syntaxError(SOURCE, node.line, `(when …) has ${rest.length} arguments, not 2`)
-      return readEffects(rest[1], scope, parseFormula(rest[0], scope))
+      return readEffects(effect, scope, parseFormula(condition, scope))
+    }
     case 'forall':
     case 'decrease':
     case 'assign':

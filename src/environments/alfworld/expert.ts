@@ -19,7 +19,7 @@ export type Advice = {
 export function expertChoice(knowledge: Knowledge, admissible: readonly string[]): string {
   const next = outlook(knowledge)?.next ?? null
   const found = next === null ? undefined : spelled(next, admissible)
-  return found ?? admissible.find((command) => explores(knowledge, command)) ?? admissible[0]
+  return found ?? admissible.find((command) => explores(knowledge, command)) ?? admissible[0] ?? 'look'
 }
 
 /** Returns the sensible commands, and the command that the expert would give. */

@@ -29,13 +29,11 @@ export function lowerBound(relation: Relation, key: number): number {
   let high = relation.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (relation[middle] < key) low = middle + 1
+    if (relation[middle]! < key) low = middle + 1
     else high = middle
   }
   return low
 }
-
-export const has = (relation: Relation, key: number) => relation[lowerBound(relation, key)] === key
 
 /** Returns the relation with the key. If the key is in it already, returns the relation itself. */
 export function withKey(relation: Relation, key: number): Relation {

@@ -1,4 +1,5 @@
 /** Games of a data set that can be solved. ALFWorld leaves out a game unless its file says `"solvable": true`. */
+import { itemAt } from '../../item-at.ts'
 import type { GameEntry } from './dataset.ts'
 import { type GameFile, parseGameFile } from './game-file.ts'
 
@@ -23,7 +24,9 @@ export async function chooseGames(
   for (;;) {
     const pool = entries.filter((entry) => !leftOut.has(entry))
     const count = Math.min(wanted, pool.length)
-    const chosen = Array.from({ length: count }, (_, i) => pool[Math.floor((i * pool.length) / count)])
+    const chosen = Array.from({ length: count }, (_, i) =>
+      itemAt(pool, Math.floor((i * pool.length) / count)),
+    )
     const unread = chosen.filter((entry) => !read.has(entry))
     for (let at = 0; at < unread.length; at += READ_AT_ONCE)
       for (const game of await Promise.all(unread.slice(at, at + READ_AT_ONCE).map(readGame)))

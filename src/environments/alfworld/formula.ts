@@ -1,3 +1,4 @@
+import { itemAt } from '../../item-at.ts'
 import { construct, isWord, type List, type Node, syntaxError, unsupported } from './sexpr.ts'
 
 /** A variable (with its `?`) or the name of an object. */
@@ -46,17 +47,19 @@ export function parseFormula(node: Node, scope: Scope): Formula {
     case 'or':
       return { op: head.word, parts: rest.map((part) => parseFormula(part, scope)) }
     case 'not': {
-      const part = parseFormula(single(rest, node, scope.source), scope)
+      const inner = single(rest, node, scope.source)
+      const part = parseFormula(inner, scope)
       if (part.op !== 'atom' && part.op !== 'equal')
-        throw unsupported(scope.source, node, `not of ${construct(rest[0])}, only of a single literal`)
+        throw unsupported(scope.source, node, `not of ${construct(inner)}, only of a single literal`)
       return { op: 'not', part }
     }
     case 'exists': {
-      if (rest.length !== 2 || isWord(rest[0]))
+      const [list, condition, ...more] = rest
+      if (list === undefined || isWord(list) || condition === undefined || more.length > 0)
         throw syntaxError(scope.source, node.line, '(exists …) needs a list of variables and one condition')
-      const parameters = parseParameters(rest[0], scope)
+      const parameters = parseParameters(list, scope)
       const variables = new Set([...scope.variables, ...parameters.map(({ name }) => name)])
-      return { op: 'exists', parameters, part: parseFormula(rest[1], { ...scope, variables }) }
+      return { op: 'exists', parameters, part: parseFormula(condition, { ...scope, variables }) }
     }
     case '=':
       if (rest.length !== 2)
@@ -80,20 +83,17 @@ export function parseFormula(node: Node, scope: Scope): Formula {
 export function parseAtom(node: Node, scope: Scope): Atom {
   if (isWord(node)) throw syntaxError(scope.source, node.line, `expected a fact, found ${construct(node)}`)
   const { items, line } = node
-  const head = items[0]
+  const [head, ...args] = items
   if (!isWord(head)) throw syntaxError(scope.source, line, 'a fact must begin with a predicate')
   const predicate = scope.predicates.get(head.word)
   if (!predicate) throw syntaxError(scope.source, line, `${construct(node)} uses an undeclared predicate`)
-  const count = items.length - 1
-  if (count !== predicate.types.length)
+  if (args.length !== predicate.types.length)
     throw syntaxError(
       scope.source,
       line,
-      `${construct(node)} has ${count} arguments, declared with ${predicate.types.length}`,
+      `${construct(node)} has ${args.length} arguments, declared with ${predicate.types.length}`,
     )
-  const args: Term[] = []
-  for (let i = 1; i <= count; i++) args.push(parseTerm(items[i], scope))
-  return { op: 'atom', predicate: predicate.name, args, line }
+  return { op: 'atom', predicate: predicate.name, args: args.map((arg) => parseTerm(arg, scope)), line }
 }
 
 function parseTerm(node: Node, { source, variables, objects }: Scope): Term {
@@ -126,7 +126,7 @@ export function parseTyped(
   const named: Parameter[] = []
   let pending: string[] = []
   for (let i = 0; i < nodes.length; i++) {
-    const node = nodes[i]
+    const node = itemAt(nodes, i)
     if (!isWord(node)) throw unsupported(source, node, 'a typed list holds plain names')
     if (node.word !== '-') {
       pending.push(node.word)
@@ -145,7 +145,8 @@ export function parseTyped(
 }
 
 function single(nodes: readonly Node[], parent: Node, source: string): Node {
-  if (nodes.length !== 1)
+  const [only, ...more] = nodes
+  if (only === undefined || more.length > 0)
     throw syntaxError(source, parent.line, `${construct(parent)} has ${nodes.length} arguments, not 1`)
-  return nodes[0]
+  return only
 }

@@ -1,4 +1,5 @@
 import { RlError } from '../../errors.ts'
+import { itemAt } from '../../item-at.ts'
 import type { Formula } from './formula.ts'
 import { jsonErrorOffset } from './json-error.ts'
 import { lineAt } from './twl2.ts'
@@ -60,7 +61,10 @@ export function splitTask(grammar: string): { readonly task: string | null; read
   const found = TASK.exec(grammar)
   if (!found || grammar.indexOf('"task"') !== grammar.lastIndexOf('"task"'))
     return { task: null, skeleton: grammar }
-  return { task: found[2].replaceAll('\\n', '\n').trimStart(), skeleton: grammar.replace(TASK, '$1""$3') }
+  return {
+    task: itemAt(found, 2).replaceAll('\\n', '\n').trimStart(),
+    skeleton: grammar.replace(TASK, '$1""$3'),
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { RlError } from '../../errors.ts'
+import { itemAt } from '../../item-at.ts'
 import type { Seed } from '../../random.ts'
 import { compileOperator, compileTest, type Operator } from './actions.ts'
 import { applicableInstances, type Instances } from './applicable.ts'
@@ -142,7 +143,7 @@ function namesOf({ ids, init, packing }: Tables, domain: Domain, shuffle: Seed |
   const appears = new Uint8Array(ids.length)
   const arities = [...domain.predicates.values()].map(({ types }) => types.length)
   arities.forEach((arity, predicate) => {
-    for (const key of init[predicate]) {
+    for (const key of itemAt(init, predicate)) {
       if (arity > 0) appears[key & packing.mask] = 1
       if (arity > 1) appears[key >>> packing.bits] = 1
     }

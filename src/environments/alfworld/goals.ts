@@ -1,4 +1,5 @@
 /** All goals that a room allows, with their difficulty. */
+import { itemAt } from '../../item-at.ts'
 import { looksInVain } from './belief.ts'
 import { initialState } from './engine.ts'
 import type { Game } from './game.ts'
@@ -99,12 +100,10 @@ function whyNoTask(situation: Situation): string | null {
 }
 
 function opensOf({ receptacles }: Situation, { stops }: Route): number {
-  const opened = stops.filter(
-    ({ act, receptacle }) =>
-      (act === 'take' || act === 'put' || act === 'drop') &&
-      receptacles[receptacle].openable &&
-      !receptacles[receptacle].open,
-  )
+  const opened = stops.filter(({ act, receptacle }) => {
+    const { openable, open } = itemAt(receptacles, receptacle)
+    return (act === 'take' || act === 'put' || act === 'drop') && openable && !open
+  })
   return new Set(opened.map(({ receptacle }) => receptacle)).size
 }
 

@@ -1,4 +1,5 @@
 /** Knowledge of an agent, folded from what it read and did, never from the hidden state. */
+import { itemAt } from '../../item-at.ts'
 import { NOTHING_HAPPENS } from './engine.ts'
 import { canonicalType, openableShare } from './generator/tables.ts'
 import { lowered } from './situation.ts'
@@ -107,7 +108,7 @@ export function act(knowledge: Knowledge, command: string): Knowledge {
   const i = items.findIndex(({ name }) => name === object)
   switch (verb) {
     case 'go':
-      return r < 0 ? knowledge : { ...knowledge, here: receptacles[r].place }
+      return r < 0 ? knowledge : { ...knowledge, here: receptacles[r]!.place }
     case 'open':
       return r < 0 ? knowledge : withReceptacle(knowledge, r, { openable: true, open: true })
     case 'close':
@@ -115,25 +116,25 @@ export function act(knowledge: Knowledge, command: string): Knowledge {
     case 'take': {
       const known = i < 0 ? withItem(knowledge, object) : knowledge
       const index = i < 0 ? known.items.length - 1 : i
-      const left = known.items[index].in.filter((other) => other !== r)
+      const left = known.items[index]!.in.filter((other) => other !== r)
       return { ...changeItem(known, index, { in: left }), held: index }
     }
     case 'put':
       return i < 0 || r < 0
         ? knowledge
-        : { ...changeItem(knowledge, i, { in: [...new Set([...items[i].in, r])] }), held: -1 }
+        : { ...changeItem(knowledge, i, { in: [...new Set([...items[i]!.in, r])] }), held: -1 }
     case 'use':
       return i < 0 ? knowledge : changeItem(knowledge, i, { on: true })
     case 'clean':
-      return i < 0 ? knowledge : changeItem(knowledge, i, { has: { ...items[i].has, clean: true } })
+      return i < 0 ? knowledge : changeItem(knowledge, i, { has: { ...items[i]!.has, clean: true } })
     case 'hot':
       return i < 0
         ? knowledge
-        : changeItem(knowledge, i, { has: { ...items[i].has, hot: true, cool: false } })
+        : changeItem(knowledge, i, { has: { ...items[i]!.has, hot: true, cool: false } })
     case 'cool':
       return i < 0
         ? knowledge
-        : changeItem(knowledge, i, { has: { ...items[i].has, cool: true, hot: false } })
+        : changeItem(knowledge, i, { has: { ...items[i]!.has, cool: true, hot: false } })
     default:
       return knowledge
   }
@@ -144,7 +145,7 @@ export function act(knowledge: Knowledge, command: string): Knowledge {
  * in the room, else from most of its type.
  */
 export function likelyOpenable({ receptacles }: Knowledge, index: number): boolean {
-  const { openable, type } = receptacles[index]
+  const { openable, type } = receptacles[index]!
   if (openable !== null) return openable
   const alike = receptacles.find((other) => other.type === type && other.openable !== null)
   return alike?.openable ?? openableShare(canonicalType(type)) >= 0.5
@@ -156,7 +157,7 @@ export function withReceptacle(
   change: Partial<KnownReceptacle>,
 ): Knowledge {
   const receptacles = knowledge.receptacles.slice()
-  receptacles[index] = { ...receptacles[index], ...change }
+  receptacles[index] = { ...receptacles[index]!, ...change }
   return { ...knowledge, receptacles }
 }
 
@@ -170,7 +171,7 @@ export function withItem(knowledge: Knowledge, name: string, inside: readonly nu
 
 function changeItem(knowledge: Knowledge, index: number, change: Partial<KnownItem>): Knowledge {
   const items = knowledge.items.slice()
-  items[index] = { ...items[index], ...change }
+  items[index] = { ...items[index]!, ...change }
   return { ...knowledge, items }
 }
 
@@ -189,11 +190,11 @@ function describedIn(
   observation: string,
 ): { readonly name: string; readonly closed: boolean; readonly contents: readonly string[] } | null {
   const closed = /The (\S+ \d+) is closed\./.exec(observation)
-  if (closed) return { name: closed[1], closed: true, contents: [] }
+  if (closed) return { name: itemAt(closed, 1), closed: true, contents: [] }
   const open = /The (\S+ \d+) is open\. In it, you see ([^.]*)\./.exec(observation)
-  if (open) return { name: open[1], closed: false, contents: namesIn(open[2]) }
+  if (open) return { name: itemAt(open, 1), closed: false, contents: namesIn(itemAt(open, 2)) }
   const on = /On the (\S+ \d+), you see ([^.]*)\./.exec(observation)
-  return on && { name: on[1], closed: false, contents: namesIn(on[2]) }
+  return on && { name: itemAt(on, 1), closed: false, contents: namesIn(itemAt(on, 2)) }
 }
 
 function withContents(knowledge: Knowledge, observation: string): Knowledge {

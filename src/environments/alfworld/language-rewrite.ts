@@ -3,6 +3,7 @@
  * names the two tokens of a new goal. The goal is proven like a symbolic rewrite. The task's sentence changes
  * with the goal.
  */
+import { itemAt } from '../../item-at.ts'
 import { rng } from '../../random.ts'
 import type { Direction, Rewrite, RewriteRequest } from '../port.ts'
 import { initialState } from './engine.ts'
@@ -88,9 +89,9 @@ function roomText(game: Game): string {
   const { world } = initialState(game)
   const { receptacles, objects, flags, accepts } = layoutOf(game)
   const { ids } = game.tables
-  const nameOf = new Map(ids.map((id, entity) => [id, game.names[entity]]))
+  const nameOf = new Map(ids.map((id, entity) => [id, itemAt(game.names, entity)]))
   const within = new Map(
-    factsOf(world, 'inreceptacle').map(([object, receptacle]) => [
+    factsOf(world, 'inreceptacle').map(([object = '', receptacle = '']) => [
       nameOf.get(object),
       nameOf.get(receptacle),
     ]),
@@ -105,7 +106,7 @@ function roomText(game: Game): string {
     'Objects:',
     ...types.map((type) => {
       const own = (objects.get(type) ?? []).map((entity) => {
-        const name = game.names[entity]
+        const name = itemAt(game.names, entity)
         const place = within.get(name)
         return place === undefined ? name : `${name} in/on ${place}`
       })

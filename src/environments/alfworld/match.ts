@@ -1,3 +1,4 @@
+import { itemAt } from '../../item-at.ts'
 import { budget, exhausted } from './budget.ts'
 import { type Entity, type Facts, lowerBound, type Packing, type Relation } from './facts.ts'
 import { isVariable, type Parameter, type Term } from './formula.ts'
@@ -54,13 +55,13 @@ export function compileSearch(
   const steps: ((next: Search) => Search)[] = []
   const bind = (slot: number) => {
     known.add(slot)
-    return variables[slot].type
+    return itemAt(variables, slot).type
   }
   while (pending.length || known.size < variables.length) {
     const ready = pending.findIndex(({ args }) => args.every(isKnown))
     if (ready >= 0) {
-      const [{ literal, args }] = pending.splice(ready, 1)
-      steps.push((next) => testStep(tables, literal, args, next))
+      for (const { literal, args } of pending.splice(ready, 1))
+        steps.push((next) => testStep(tables, literal, args, next))
       continue
     }
     let best = -1
@@ -73,12 +74,13 @@ export function compileSearch(
       }
     })
     const slot = variables.findIndex((_, i) => !known.has(i))
-    if (best >= 0) {
-      const [{ literal, args }] = pending.splice(best, 1)
-      const knownArgs = args.map(isKnown)
-      const types = args.map((arg, i) => (knownArgs[i] ? null : bind(arg.slot)))
-      steps.push((next) => factStep(tables, literal, args, knownArgs, types, next))
-    } else {
+    if (best >= 0)
+      for (const { literal, args } of pending.splice(best, 1)) {
+        const knownArgs = args.map(isKnown)
+        const types = args.map((arg, i) => (knownArgs[i] ? null : bind(arg.slot)))
+        steps.push((next) => factStep(tables, literal, args, knownArgs, types, next))
+      }
+    else {
       const type = bind(slot)
       steps.push((next) => domainStep(tables, slot, type, next))
     }
@@ -121,19 +123,22 @@ function testStep(
   args: readonly Source[],
   next: Search,
 ): Search {
-  const [a, b] = args.map(
+  const values = args.map(
     ({ slot, fixed }) =>
       (binding: Binding) =>
-        slot < 0 ? fixed : binding[slot],
+        slot < 0 ? fixed : binding[slot]!,
   )
-  if (test.op === 'equal')
-    return (facts, binding) => (a(binding) === b(binding)) === positive && next(facts, binding)
+  if (test.op === 'equal') {
+    const [left, right] = [itemAt(values, 0), itemAt(values, 1)]
+    return (facts, binding) => (left(binding) === right(binding)) === positive && next(facts, binding)
+  }
+  const [a, b] = values
   const predicate = tables.predicates.get(test.predicate) ?? -1
   const { bits } = tables.packing
   const known = args.every(({ slot, fixed }) => slot >= 0 || fixed >= 0)
   if (!known) return positive ? () => false : next
   return (facts, binding) => {
-    const relation = facts[predicate]
+    const relation = facts[predicate]!
     const key = a === undefined ? 0 : b === undefined ? a(binding) : (a(binding) << bits) | b(binding)
     return (relation[lowerBound(relation, key)] === key) === positive && next(facts, binding)
   }
@@ -152,24 +157,25 @@ function factStep(
   const { bits, mask } = tables.packing
   if (args.some(({ slot, fixed }) => slot < 0 && fixed < 0)) return () => false
   const fits = types.map((type) => typeTest(tables, type))
-  const [first, second] = args
+  const [first, second] = [itemAt(args, 0), args[1]]
+  const fitsFirst = itemAt(fits, 0)
   if (second === undefined)
     return (facts, binding) => {
-      for (const key of facts[predicate]) {
+      for (const key of facts[predicate]!) {
         if (--budget.left < 0) exhausted()
-        if (!fits[0](key)) continue
+        if (!fitsFirst(key)) continue
         binding[first.slot] = key
         if (next(facts, binding)) return true
       }
       return false
     }
-  const [fitsFirst, fitsSecond] = fits
+  const fitsSecond = itemAt(fits, 1)
   if (known[0])
     return (facts, binding) => {
-      const relation = facts[predicate]
-      const prefix = first.slot < 0 ? first.fixed : binding[first.slot]
+      const relation = facts[predicate]!
+      const prefix = first.slot < 0 ? first.fixed : binding[first.slot]!
       for (let i = lowerBound(relation, prefix << bits); i < relation.length; i++) {
-        const key = relation[i]
+        const key = relation[i]!
         if (key >>> bits !== prefix) break
         if (--budget.left < 0) exhausted()
         const value = key & mask
@@ -181,8 +187,8 @@ function factStep(
     }
   const same = first.slot === second.slot
   return (facts, binding) => {
-    const wanted = known[1] ? (second.slot < 0 ? second.fixed : binding[second.slot]) : -1
-    for (const key of facts[predicate]) {
+    const wanted = known[1] ? (second.slot < 0 ? second.fixed : binding[second.slot]!) : -1
+    for (const key of facts[predicate]!) {
       if (--budget.left < 0) exhausted()
       const value = key & mask
       const head = key >>> bits

@@ -8,20 +8,18 @@ import { rng, type Seed } from '../../random.ts'
  * @param shuffle seed of a random order of the numbers (ALFWorld's `domain_randomization`)
  */
 export function demangle(ids: readonly string[], shuffle?: Seed): Map<string, string> {
-  const bases = ids.map(baseName)
+  const objects = ids.map((id) => ({ id, base: baseName(id) }))
   const left = new Map<string, number>()
-  for (const base of bases) if (base !== null) left.set(base, (left.get(base) ?? 0) + 1)
+  for (const { base } of objects) if (base !== null) left.set(base, (left.get(base) ?? 0) + 1)
   const names = new Map<string, string>()
-  const order = ids.map((_, i) => i)
-  for (const i of shuffle ? rng(shuffle).shuffle(order) : order) {
-    const base = bases[i]
+  for (const { id, base } of shuffle ? rng(shuffle).shuffle(objects) : objects) {
     if (base === null) {
-      names.set(ids[i], `${ids[i]} `)
+      names.set(id, `${id} `)
       continue
     }
     const number = left.get(base) ?? 0
     left.set(base, number - 1)
-    names.set(ids[i], `${base} ${number}`)
+    names.set(id, `${base} ${number}`)
   }
   return names
 }

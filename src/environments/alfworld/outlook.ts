@@ -12,6 +12,7 @@
  * Two missing objects (pick two, or object and lamp) are taken as independent. V then runs over the looks in
  * their order and over the finds of each: nothing, one object, or both.
  */
+import { itemAt } from '../../item-at.ts'
 import { believed, findsIn, type Look, looksFor, missingIn, UNNAMED } from './belief.ts'
 import { act, type Knowledge, likelyOpenable, parseCommand, withItem, withReceptacle } from './knowledge.ts'
 import { bestRoute, commandsOfRoute, isReached, type Route } from './route.ts'
@@ -33,22 +34,23 @@ export function outlook(knowledge: Knowledge): Outlook | null {
   if (!situation) return null
   if (isReached(situation)) return { remaining: 0, next: null }
   const missing = missingIn(situation)
-  const looks = missing.length > 0 ? looksFor(knowledge, situation, missing) : []
-  if (missing.length === 0 || looks.length === 0) {
-    const route = missing.length === 0 ? bestRoute(situation) : null
+  const [first] = missing
+  const looks = first === undefined ? [] : looksFor(knowledge, situation, missing)
+  if (first === undefined || looks.length === 0) {
+    const route = first === undefined ? bestRoute(situation) : null
     return route
-      ? { remaining: route.cost, next: commandsOfRoute(situation, route)[0] }
+      ? { remaining: route.cost, next: commandsOfRoute(situation, route)[0] ?? null }
       : { remaining: HOPELESS, next: null }
   }
   if (missing.length === 2) return searchForTwo(knowledge, situation, looks, missing)
-  const searchFirst = searchForOne(knowledge, situation, looks, missing[0])
-  const carried = carryFirst(situation, missing[0])
+  const searchFirst = searchForOne(knowledge, situation, looks, first)
+  const carried = carryFirst(situation, first)
   if (!carried) return searchFirst
   const after = looksFor(knowledge, carried.situation, missing)
-  const searchLater = searchForOne(knowledge, carried.situation, after, missing[0])
+  const searchLater = searchForOne(knowledge, carried.situation, after, first)
   const remaining = carried.route.cost + searchLater.remaining
   if (remaining > searchFirst.remaining) return searchFirst
-  return { remaining, next: commandsOfRoute(situation, carried.route)[0] }
+  return { remaining, next: commandsOfRoute(situation, carried.route)[0] ?? null }
 }
 
 /**
@@ -80,10 +82,10 @@ function revealedBy(knowledge: Knowledge, command: string): number | null {
   const { verb, object, receptacle } = parseCommand(command)
   const name = verb === 'examine' ? object : receptacle
   const index = knowledge.receptacles.findIndex((known) => known.name === name)
-  if (index < 0 || knowledge.receptacles[index].seen) return null
+  if (index < 0 || knowledge.receptacles[index]!.seen) return null
   if (verb === 'open') return index
   const shows = verb === 'go' || verb === 'examine'
-  return shows && !(likelyOpenable(knowledge, index) && !knowledge.receptacles[index].open) ? index : null
+  return shows && !(likelyOpenable(knowledge, index) && !knowledge.receptacles[index]!.open) ? index : null
 }
 
 function searchForOne(
@@ -98,7 +100,7 @@ function searchForOne(
   const used = new Set(items.flatMap((item) => item.in))
   const routes = new Map<string, number>()
   const restAt = (index: number) => {
-    const { type: own, openable, place } = receptacles[index]
+    const { type: own, openable, place } = receptacles[index]!
     const isAlone = crowd.get(place) === 1 && !used.has(index)
     const key = isAlone ? `${own} ${openable}` : String(index)
     let rest = routes.get(key)
@@ -112,9 +114,9 @@ function searchForOne(
   let remaining = 0
   for (const { receptacle, cost, chances } of looks) {
     spent += cost
-    remaining += chances[0] * (spent + restAt(receptacle))
+    remaining += chances[0]! * (spent + restAt(receptacle))
   }
-  return { remaining, next: commandOfLook(knowledge, situation, looks[0]) }
+  return { remaining, next: commandOfLook(knowledge, situation, itemAt(looks, 0)) }
 }
 
 /** Number of looks whose outcomes are computed one by one. Later looks are estimated. */
@@ -140,28 +142,28 @@ function searchForTwo(
   let looked = knowledge
   for (const { receptacle, cost, chances } of looks.slice(0, MOST_LOOKS)) {
     looked = lookedInto(looked, receptacle)
-    const here = chances.map((chance, k) => Math.min(1, chance / left[k]))
-    left = left.map((share, k) => share - chances[k])
+    const here = chances.map((chance, k) => Math.min(1, chance / left[k]!))
+    left = left.map((share, k) => share - chances[k]!)
     remaining += inVain * cost
     for (const { probability, found } of findsIn(situation, receptacle, missing, here))
       if (found.length > 0) {
         const next = found.reduce((known, name) => withItem(known, name, [receptacle]), looked)
         remaining += inVain * probability * (outlook(next)?.remaining ?? HOPELESS)
       }
-    inVain *= (1 - here[0]) * (1 - here[1])
+    inVain *= here.reduce((vain, chance) => vain * (1 - chance), 1)
     if (inVain < 1e-6) break
   }
   const rest = looks.slice(MOST_LOOKS)
   const total = rest.reduce((sum, { cost }) => sum + cost, 0)
   if (rest.length > 0) remaining += inVain * ((2 / 3) * total + AFTER_TWO)
-  return { remaining, next: commandOfLook(knowledge, situation, looks[0]) }
+  return { remaining, next: commandOfLook(knowledge, situation, itemAt(looks, 0)) }
 }
 
 /** Standing before the receptacle, with its contents seen. */
 function lookedInto(knowledge: Knowledge, index: number): Knowledge {
   const openable = likelyOpenable(knowledge, index)
   const looked = withReceptacle(knowledge, index, { seen: true, openable, open: openable })
-  return { ...looked, here: looked.receptacles[index].place }
+  return { ...looked, here: looked.receptacles[index]!.place }
 }
 
 /** Standing at the find, with the receptacle open. */
@@ -178,8 +180,9 @@ function withFind(situation: Situation, index: number, type: string): Situation 
     on: false,
   }
   const opened = receptacles.slice()
-  opened[index] = { ...opened[index], open: true }
-  return { ...situation, receptacles: opened, items: [...items, find], here: opened[index].place }
+  const own = receptacles[index]!
+  opened[index] = { ...own, open: true }
+  return { ...situation, receptacles: opened, items: [...items, find], here: own.place }
 }
 
 /** Uses the known objects before the missing one is searched: brings the first, or takes it along. */
@@ -197,12 +200,13 @@ function carryFirst(
   const first = { ...situation, goal: { ...goal, type: 'pick_and_place_simple' as const } }
   const whole = isLook ? takeRoute(situation) : isReached(first) ? null : bestRoute(first)
   if (!whole || whole.cost === 0) return null
-  const { receptacle, item } = whole.stops[whole.stops.length - 1]
+  const { receptacle, item } = itemAt(whole.stops, whole.stops.length - 1)
   const moved = items.map((other, index) =>
     index === item ? { ...other, in: isLook ? [] : [receptacle] } : other,
   )
   const opened = receptacles.slice()
-  opened[receptacle] = { ...opened[receptacle], open: true }
+  const own = itemAt(receptacles, receptacle)
+  opened[receptacle] = { ...own, open: true }
   return {
     route: whole,
     situation: {
@@ -210,7 +214,7 @@ function carryFirst(
       items: moved,
       receptacles: opened,
       held: isLook ? item : -1,
-      here: receptacles[receptacle].place,
+      here: own.place,
     },
   }
 }
@@ -222,10 +226,11 @@ function carryFirst(
 function takeRoute(situation: Situation): Route | null {
   const { items, goal } = situation
   let best: Route | null = null
-  for (const [index, { type, in: sources }] of items.entries()) {
+  for (const [index, own] of items.entries()) {
+    const { type, in: sources } = own
     if (type !== goal.object) continue
     for (const source of sources) {
-      const lamp: Item = { ...items[index], type: goal.target, in: [source], on: true, pickupable: false }
+      const lamp: Item = { ...own, type: goal.target, in: [source], on: true, pickupable: false }
       const route = bestRoute({
         ...situation,
         items: [...items.map((item, i) => (i === index ? { ...item, in: [source] } : item)), lamp],
@@ -241,7 +246,7 @@ function commandOfLook(
   { receptacles, here }: Situation,
   look: Look,
 ): string {
-  const { name, place, openable, open } = receptacles[look.receptacle]
+  const { name, place, openable, open } = receptacles[look.receptacle]!
   if (place !== here) return `go to ${name}`
-  return openable && !open && known[look.receptacle].openable !== false ? `open ${name}` : `examine ${name}`
+  return openable && !open && known[look.receptacle]!.openable !== false ? `open ${name}` : `examine ${name}`
 }

@@ -33,13 +33,14 @@ export function parseProblem(text: string, domain: Domain): Problem {
     variables: new Set(),
   }
   const goal = found.get(':goal')
-  if (goal?.items.length !== 2)
+  const [, condition, ...more] = goal?.items ?? []
+  if (condition === undefined || more.length > 0)
     throw syntaxError(SOURCE, goal?.line ?? 1, 'the problem needs one (:goal CONDITION)')
   return {
     name,
     objects,
     init: readInit(found.get(':init'), scope),
-    goal: parseFormula(goal.items[1], scope),
+    goal: parseFormula(condition, scope),
   }
 }
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import type { Seed } from '../../random.ts'
-import { safeParse } from '../../safe-parse.ts'
+import { firstIssue, safeParse } from '../../safe-parse.ts'
 import type { Task } from '../port.ts'
 import type { RoomSize } from './generator/size.ts'
 import { ROOMS } from './generator/tables.ts'
@@ -56,8 +56,8 @@ export type Recipe = z.infer<typeof recipe>
 export function recipeOf(task: Task): Recipe {
   const parsed = safeParse(recipe, task.recipe)
   if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  throw new RlError(`task ${task.id}: recipe.${issue.path.join('.')}: ${issue.message}`, {
+  const { path, message } = firstIssue(parsed.error)
+  throw new RlError(`task ${task.id}: recipe.${path.join('.')}: ${message}`, {
     code: 'alfworld.recipe',
     hint: 'the task was made by another environment or another version',
   })

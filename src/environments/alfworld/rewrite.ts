@@ -3,6 +3,7 @@
  * All goals of the room are scored. The new goal is harder or easier than the parent by a moderate step. The
  * critiques steer the choice: an easier task asks less of what failed, a harder one more.
  */
+import { itemAt } from '../../item-at.ts'
 import { type Rng, rng } from '../../random.ts'
 import type { Direction, Rewrite, RewriteRequest, Task } from '../port.ts'
 import { type Cause, causesOf } from './critique.ts'
@@ -120,11 +121,12 @@ export function goalOfTokens(original: Game, parent: Goal, answer: string): Goal
   const tokens = (box ?? '')
     .split(/[,，;]/)
     .map((token) => token.replace(/[^A-Za-z]/g, '').replace(/Type$/i, ''))
-  if (tokens.length !== 2 || tokens.some((token) => token === '')) return null
-  const [a, b] = tokens
+  const [a, b, ...more] = tokens
+  if (!a || !b || more.length > 0) return null
   const straight = { type: parent.type, object: a, target: b }
   const swapped = { type: parent.type, object: b, target: a }
-  const [first, second] = parent.type === 'look_at_obj_in_light' ? [swapped, straight] : [straight, swapped]
+  const isLook = parent.type === 'look_at_obj_in_light'
+  const [first, second] = [isLook ? swapped : straight, isLook ? straight : swapped]
   const { world } = initialState(original)
   return 'refused' in scoreGoal(world, first) && !('refused' in scoreGoal(world, second)) ? second : first
 }
@@ -154,7 +156,8 @@ function rewrittenName(name: string, goal: Goal): string {
   const parts = name.split('/')
   const at = parts.findLastIndex((part) => TASK_TYPES.some((type) => part.startsWith(`${type}-`)))
   if (at < 0) return `${folderOf(goal, 'x')}/${name}`
-  return parts.with(at, folderOf(goal, parts[at].slice(parts[at].lastIndexOf('-') + 1))).join('/')
+  const part = itemAt(parts, at)
+  return parts.with(at, folderOf(goal, part.slice(part.lastIndexOf('-') + 1))).join('/')
 }
 
 /** Returns the goal of a task in the room of `original`. Returns null if it has none of the six shapes. */

@@ -19,9 +19,9 @@ export function isReached({ goal, receptacles, items, held, here }: Situation): 
   if (goal.type === 'look_at_obj_in_light')
     return (
       held >= 0 &&
-      items[held].type === goal.object &&
+      items[held]!.type === goal.object &&
       items.some(
-        (lamp) => isLamp(lamp, goal.target) && lamp.on && lamp.in.some((r) => receptacles[r].place === here),
+        (lamp) => isLamp(lamp, goal.target) && lamp.on && lamp.in.some((r) => receptacles[r]!.place === here),
       )
     )
   const property = propertyOf(goal.type)
@@ -29,7 +29,7 @@ export function isReached({ goal, receptacles, items, held, here }: Situation): 
   for (const item of items) {
     if (item.type !== goal.object || (property && !(item.has[property] && item.treatable))) continue
     for (const r of new Set(item.in))
-      if (receptacles[r].type === goal.target) inside.set(r, (inside.get(r) ?? 0) + 1)
+      if (receptacles[r]!.type === goal.target) inside.set(r, (inside.get(r) ?? 0) + 1)
   }
   const needed = goal.type === 'pick_two_obj_and_place' ? 2 : 1
   return [...inside.values()].some((count) => count >= needed)
@@ -49,18 +49,17 @@ export function commandsOfRoute({ receptacles, items, here }: Situation, { stops
   const opened = new Set<number>()
   let place = here
   for (const { act, receptacle, item } of stops) {
-    const { name, place: there, openable, open } = receptacles[receptacle]
+    const { name, type, place: there, openable, open } = receptacles[receptacle]!
     if (there !== place) commands.push(`go to ${name}`)
     place = there
     if (needsAccess(act) && openable && !open && !opened.has(receptacle)) {
       commands.push(`open ${name}`)
       opened.add(receptacle)
     }
-    if (act === 'take') commands.push(`take ${items[item].name} from ${name}`)
-    else if (act === 'put' || act === 'drop') commands.push(`move ${items[item].name} to ${name}`)
-    else if (act === 'use') commands.push(`use ${items[item].name}`)
-    else if (act === 'treat')
-      commands.push(`${TREAT[receptacles[receptacle].type]} ${items[item].name} with ${name}`)
+    if (act === 'take') commands.push(`take ${items[item]!.name} from ${name}`)
+    else if (act === 'put' || act === 'drop') commands.push(`move ${items[item]!.name} to ${name}`)
+    else if (act === 'use') commands.push(`use ${items[item]!.name}`)
+    else if (act === 'treat') commands.push(`${TREAT[type]} ${items[item]!.name} with ${name}`)
   }
   return commands
 }
@@ -79,8 +78,8 @@ function costOf({ receptacles, here }: Situation, stops: readonly Stop[]): numbe
   let cost = 0
   let place = here
   for (let i = 0; i < stops.length; i++) {
-    const { act, receptacle } = stops[i]
-    const { place: there, openable, open } = receptacles[receptacle]
+    const { act, receptacle } = stops[i]!
+    const { place: there, openable, open } = receptacles[receptacle]!
     if (there !== place) {
       cost++
       place = there
@@ -88,7 +87,7 @@ function costOf({ receptacles, here }: Situation, stops: readonly Stop[]): numbe
     if (needsAccess(act) && openable && !open) {
       let opened = false
       for (let j = 0; j < i; j++)
-        if (stops[j].receptacle === receptacle && needsAccess(stops[j].act)) opened = true
+        if (stops[j]!.receptacle === receptacle && needsAccess(stops[j]!.act)) opened = true
       if (!opened) cost++
     }
     if (act !== 'be') cost++
@@ -115,7 +114,7 @@ function cheapest(situation: Situation) {
 function getting(situation: Situation, index: number): Stop[][] {
   const { items, held } = situation
   if (index === held) return [[]]
-  const { in: sources, pickupable } = items[index]
+  const { in: sources, pickupable } = items[index]!
   if (!pickupable) return []
   return sources.flatMap((source) => {
     const take: Stop = { act: 'take', receptacle: source, item: index }
@@ -130,8 +129,8 @@ function dropping({ receptacles, items, held, here, accepts }: Situation, source
   const stops: Stop[] = []
   const seen = new Set<string>()
   for (const [index, { type, place, openable, open }] of receptacles.entries()) {
-    if (!accepts(type, items[held].type)) continue
-    const near = place === here ? 'here' : place === receptacles[source].place ? 'source' : 'else'
+    if (!accepts(type, items[held]!.type)) continue
+    const near = place === here ? 'here' : place === receptacles[source]!.place ? 'source' : 'else'
     const key = index === source ? 'itself' : `${near} ${!openable || open}`
     if (seen.has(key)) continue
     seen.add(key)
@@ -150,7 +149,7 @@ function distinct(situation: Situation, type: string): number[] {
   for (const item of items)
     for (const r of item.in) {
       sources.add(r)
-      special.add(receptacles[r].place)
+      special.add(receptacles[r]!.place)
     }
   for (const { type, place } of receptacles) if (isAppliance(type)) special.add(place)
   const seen = new Set<string>()
@@ -196,7 +195,7 @@ function oneRoute(situation: Situation): Route | null {
 /** If two receptacles hold an item, it stays inside the one from which it was not taken. */
 function staysInside({ goal, receptacles, items }: Situation, index: number, get: readonly Stop[]): boolean {
   const source = get.find(({ act }) => act === 'take')?.receptacle
-  return items[index].in.some((r) => r !== source && receptacles[r].type === goal.target)
+  return items[index]!.in.some((r) => r !== source && receptacles[r]!.type === goal.target)
 }
 
 function twoRoute(situation: Situation): Route | null {
@@ -206,7 +205,7 @@ function twoRoute(situation: Situation): Route | null {
   const own = items.flatMap(({ type }, index) => (type === goal.object ? [index] : []))
   for (const receptacle of distinct(situation, goal.target)) {
     const put = (item: number): Stop => ({ act: 'put', receptacle, item })
-    const outside = own.filter((index) => !items[index].in.includes(receptacle))
+    const outside = own.filter((index) => !items[index]!.in.includes(receptacle))
     const needed = 2 - (own.length - outside.length)
     const firsts = outside.includes(held) ? [held] : outside
     for (const first of firsts)
@@ -214,8 +213,8 @@ function twoRoute(situation: Situation): Route | null {
         if (needed === 1) routes.offer([...get, put(first)])
         else
           for (const second of outside)
-            if (second !== first && items[second].pickupable)
-              for (const source of items[second].in)
+            if (second !== first && items[second]!.pickupable)
+              for (const source of items[second]!.in)
                 routes.offer([
                   ...get,
                   put(first),

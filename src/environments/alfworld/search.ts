@@ -16,14 +16,13 @@ export function searchPlan(state: State, most = 20_000): SearchResult {
   const read = [...predicates].flatMap(([name, number]) => (NOTES.has(name) ? [] : [number]))
   const keyOf = ({ facts }: World) => {
     const changed = read.filter((number) => facts[number] !== state.world.facts[number])
-    return changed.map((number) => `${number}:${facts[number].join()}`).join(';')
+    return changed.map((number) => `${number}:${facts[number]!.join()}`).join(';')
   }
   type Node = { readonly world: World; readonly command: string; readonly from: Node | null }
   const start: Node = { world: state.world, command: '', from: null }
   const queue: Node[] = [start]
   const seen = new Set([keyOf(state.world)])
-  for (let next = 0; next < queue.length; next++) {
-    const node = queue[next]
+  for (const node of queue) {
     for (const move of movesOf(node.world)) {
       const world = applyMove(node.world, move)
       const key = keyOf(world)

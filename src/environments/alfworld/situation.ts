@@ -1,4 +1,5 @@
 /** All that a plan depends on: receptacles, the objects that the goal is about, and the agent. */
+import { itemAt } from '../../item-at.ts'
 import type { Entity } from './facts.ts'
 import type { Game } from './game.ts'
 import { type Goal, goalOfProblem, type Property, propertyOf } from './tasks.ts'
@@ -63,7 +64,7 @@ export function situationFor(world: World, goal: Goal): Situation {
     goal,
     receptacles,
     items: entities.map((entity) => ({
-      name: world.game.names[entity],
+      name: itemAt(world.game.names, entity),
       type: layout.typeOf.get(entity) ?? '',
       pickupable: layout.flags.pickupable.has(entity),
       treatable: property !== null && layout.flags[property].has(entity),
@@ -99,7 +100,7 @@ function contentOf(world: World): Content {
   const { packing, predicates } = world.game.tables
   const keys = (predicate: string) => {
     const number = predicates.get(predicate)
-    return number === undefined ? [] : world.facts[number]
+    return number === undefined ? [] : world.facts[number]!
   }
   const second = (key: number) => key & packing.mask
   const inside = new Map<Entity, number[]>()
@@ -112,8 +113,8 @@ function contentOf(world: World): Content {
     else inside.set(object, [index])
   }
   const opened = new Set(keys('opened'))
-  const holds = keys('holds')
-  const at = keys('atlocation')
+  const held = keys('holds')[0]
+  const at = keys('atlocation')[0]
   const content: Content = {
     receptacles: layout.receptacles.map((receptacle) => ({
       ...receptacle,
@@ -124,8 +125,8 @@ function contentOf(world: World): Content {
     hot: new Set(keys('ishot')),
     cool: new Set(keys('iscool')),
     on: new Set(keys('istoggled')),
-    held: holds.length > 0 ? second(holds[0]) : -1,
-    here: at.length > 0 ? (layout.placeOf.get(second(at[0])) ?? -1) : -1,
+    held: held === undefined ? -1 : second(held),
+    here: at === undefined ? -1 : (layout.placeOf.get(second(at)) ?? -1),
   }
   contents.set(world, content)
   return content
@@ -175,11 +176,11 @@ function readLayout(game: Game): Layout {
   const { packing, predicates, init, ids } = game.tables
   const keys = (predicate: string) => {
     const number = predicates.get(predicate)
-    return number === undefined ? [] : init[number]
+    return number === undefined ? [] : itemAt(init, number)
   }
   const pairs = (predicate: string) =>
     keys(predicate).map((key): [Entity, Entity] => [key >>> packing.bits, key & packing.mask])
-  const typeName = (entity: Entity) => ids[entity].replace(/type$/, '')
+  const typeName = (entity: Entity) => itemAt(ids, entity).replace(/type$/, '')
   const locations = new Map(pairs('receptacleatlocation'))
   const openable = new Set(keys('openable'))
   const placeOf = new Map<Entity, number>()
@@ -188,7 +189,7 @@ function readLayout(game: Game): Layout {
     if (!placeOf.has(location)) placeOf.set(location, placeOf.size)
     return {
       entity,
-      name: game.names[entity],
+      name: itemAt(game.names, entity),
       type: typeName(type),
       place: placeOf.get(location) ?? -1,
       openable: openable.has(entity),

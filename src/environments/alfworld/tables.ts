@@ -1,3 +1,4 @@
+import { itemAt } from '../../item-at.ts'
 import type { Domain } from './domain.ts'
 import { packingFor, relationOf } from './facts.ts'
 import type { Tables } from './match.ts'
@@ -13,7 +14,7 @@ export function tablesOf(domain: Domain, problem: Problem): Tables {
   for (const { predicate, args } of problem.init) {
     let key = 0
     for (const id of args) key = (key << packing.bits) | (entities.get(id) ?? 0)
-    keys[predicates.get(predicate) ?? -1].push(key)
+    itemAt(keys, predicates.get(predicate) ?? -1).push(key)
   }
   return {
     packing,

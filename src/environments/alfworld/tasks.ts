@@ -48,10 +48,16 @@ export function sentencesOf({ type, object, target }: Goal): readonly [string, s
  * Returns the goal of a sentence, with lower-case type names. Returns null if the sentence has another form.
  */
 export function goalOfSentence(sentence: string): Goal | null {
-  const text = sentence.trim().replace(/\.$/, '')
-  for (const { type, pattern } of SENTENCE_PATTERNS) {
-    const groups = pattern.exec(text)?.groups
-    if (groups) return { type, object: groups.o, target: groups.t }
+  return goalIn(sentence.trim().replace(/\.$/, ''), SENTENCE_PATTERNS)
+}
+
+type GoalPattern = { readonly type: TaskType; readonly pattern: RegExp }
+
+/** Returns the goal of the first pattern that fits. Its groups `o` and `t` are the object and the target. */
+function goalIn(text: string, patterns: readonly GoalPattern[]): Goal | null {
+  for (const { type, pattern } of patterns) {
+    const { o: object, t: target } = pattern.exec(text)?.groups ?? {}
+    if (object !== undefined && target !== undefined) return { type, object, target }
   }
   return null
 }
@@ -70,12 +76,7 @@ export function goalText({ type, object, target }: Goal): string {
 export function goalOfProblem(problem: string): Goal | null {
   const at = problem.indexOf('(:goal')
   if (at < 0) return null
-  const text = condense(problem.slice(at, at + 4_000))
-  for (const { type, pattern } of GOAL_PATTERNS) {
-    const groups = pattern.exec(text)?.groups
-    if (groups) return { type, object: groups.o, target: groups.t }
-  }
-  return null
+  return goalIn(condense(problem.slice(at, at + 4_000)), GOAL_PATTERNS)
 }
 
 /** Returns the problem's text with another goal. Everything before the goal stays byte for byte. */

@@ -1,3 +1,4 @@
+import { itemAt } from '../../item-at.ts'
 import { grammarError } from './twl2.ts'
 
 /** `p(x:type, y:type) & q(x:type)`, evaluated from left to right. */
@@ -58,7 +59,7 @@ export function parseTemplate(source: string, line: number): TextSymbol[] {
   const each = (list: boolean): TextSymbol | null => {
     const found = match(EACH)
     if (!found) return null
-    const [, rule, statement, given] = found.map((part) => part && newlines(part))
+    const [, rule, statement = '', given] = found.map((part) => part && newlines(part))
     return {
       kind: 'each',
       body: rule === undefined ? parseExpression(statement, line) : { kind: 'rule', rule },
@@ -83,7 +84,7 @@ export function parseTemplate(source: string, line: number): TextSymbol[] {
     const rule = symbol ? null : match(RULE)
     const literal = symbol || rule ? null : (match(QUOTED)?.[1] ?? match(TEXT)?.[0])
     if (symbol) symbols.push(symbol)
-    else if (rule) symbols.push({ kind: 'rule', rule: newlines(rule[1]) })
+    else if (rule) symbols.push({ kind: 'rule', rule: newlines(itemAt(rule, 1)) })
     else if (literal !== null && literal !== undefined)
       symbols.push({ kind: 'text', text: newlines(literal) })
     else break
@@ -97,7 +98,8 @@ const newlines = (text: string) => text.replaceAll('\\n', '\n')
 const EXPRESSION_TOKEN = /\s*(?:([A-Za-z_]\w*)(?:\s*\.\s*([A-Za-z_]\w*))?|'([^'\\]*)'|"([^"\\]*)"|(\+))\s*/y
 
 function parseExpression(text: string, line: number): Expression {
-  const alternatives: Expression[][] = [[]]
+  let current: Expression[] = []
+  const alternatives = [current]
   let operand = true
   EXPRESSION_TOKEN.lastIndex = 0
   while (EXPRESSION_TOKEN.lastIndex < text.length) {
@@ -105,10 +107,11 @@ function parseExpression(text: string, line: number): Expression {
     const [, variable, property, single, double, plus] = found ?? []
     const literal = single ?? double
     const isOr = variable === 'or' && property === undefined
-    const current = alternatives[alternatives.length - 1]
     if (!found || operand === (isOr || plus !== undefined)) throw expressionError(text, line)
-    if (isOr) alternatives.push([])
-    else if (literal !== undefined) current.push({ kind: 'literal', text: literal })
+    if (isOr) {
+      current = []
+      alternatives.push(current)
+    } else if (literal !== undefined) current.push({ kind: 'literal', text: literal })
     else if (variable !== undefined)
       current.push({ kind: 'property', variable, property: asProperty(property ?? 'name', text, line) })
     operand = !operand
@@ -118,8 +121,10 @@ function parseExpression(text: string, line: number): Expression {
   return group('or', joined)
 }
 
-const group = (kind: 'join' | 'or', parts: Expression[]): Expression =>
-  parts.length === 1 ? parts[0] : { kind, parts }
+function group(kind: 'join' | 'or', parts: Expression[]): Expression {
+  const [only, ...more] = parts
+  return only !== undefined && more.length === 0 ? only : { kind, parts }
+}
 
 function asProperty(name: string, text: string, line: number): Property {
   const property = PROPERTIES.find((known) => known === name)
@@ -146,12 +151,12 @@ export function parseQuery(text: string, line: number): Query {
     const found = CONJUNCT.exec(text)
     if (!found) throw queryError(text, line)
     at = CONJUNCT.lastIndex
-    const [, predicate, list, join] = found
+    const list = itemAt(found, 2)
     conjuncts.push({
-      predicate,
+      predicate: itemAt(found, 1),
       args: list.trim() === '' ? [] : list.split(',').map((arg) => parseVariable(arg, text, line)),
     })
-    more = join === '&'
+    more = found[3] === '&'
   }
   if (at < text.length) throw queryError(text, line)
   return conjuncts
@@ -160,8 +165,8 @@ export function parseQuery(text: string, line: number): Query {
 function parseVariable(text: string, query: string, line: number): QueryVariable {
   const found = VARIABLE.exec(text)
   if (!found) throw queryError(query, line)
-  const [, name, type = name.replace(/'+$/, '')] = found
-  return { name, type }
+  const name = itemAt(found, 1)
+  return { name, type: found[2] ?? name.replace(/'+$/, '') }
 }
 
 const queryError = (text: string, line: number) =>

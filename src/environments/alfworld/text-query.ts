@@ -96,12 +96,12 @@ function conjunctStep(
     context.values[slot] = value
     return true
   }
-  if (a === undefined) return (context, found) => context.facts[index].length > 0 && next(context, found)
+  if (a === undefined) return (context, found) => context.facts[index]!.length > 0 && next(context, found)
   if (b === undefined)
     return (context, found) => {
-      const relation = context.facts[index]
+      const relation = context.facts[index]!
       if (a < known) {
-        const value = context.values[a]
+        const value = context.values[a]!
         return relation[lowerBound(relation, value)] === value && next(context, found)
       }
       for (const value of relation) {
@@ -113,15 +113,15 @@ function conjunctStep(
   return (context, found) => {
     const { values, tables } = context
     const { bits, mask } = tables.packing
-    const relation = context.facts[index]
+    const relation = context.facts[index]!
     if (a < known && b < known) {
-      const key = (values[a] << bits) | values[b]
+      const key = (values[a]! << bits) | values[b]!
       return relation[lowerBound(relation, key)] === key && next(context, found)
     }
-    for (let i = a < known ? lowerBound(relation, values[a] << bits) : 0; i < relation.length; i++) {
+    for (let i = a < known ? lowerBound(relation, values[a]! << bits) : 0; i < relation.length; i++) {
       if (--budget.left < 0) exhausted()
-      const first = relation[i] >>> bits
-      const second = relation[i] & mask
+      const first = relation[i]! >>> bits
+      const second = relation[i]! & mask
       if (a < known) {
         if (first !== values[a]) return false
       } else {

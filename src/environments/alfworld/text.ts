@@ -37,7 +37,8 @@ export function textCompiler(
   function sequence(symbols: readonly TextSymbol[], line: number, scope: Scope): Text {
     const texts = symbols.map((symbol) => symbolText(symbol, line, scope))
     const render = texts.map((text) => text.render)
-    if (render.length === 1) return texts[0]
+    const [only] = texts
+    if (only !== undefined && texts.length === 1) return only
     return {
       ...union(texts),
       render: (context) => {
@@ -61,7 +62,7 @@ export function textCompiler(
     const separators = list
       ? ['list_empty', 'list_separator', 'list_last_separator'].map((name) => rule(name, line, scope))
       : []
-    const [empty, separator, last] = separators.map((text) => text.render)
+    const [empty, separator, lastSeparator] = separators
     const { reads, uses } = union([item, matching, ...separators])
     return {
       reads,
@@ -76,10 +77,11 @@ export function textCompiler(
           items.push(text)
           return false
         })
-        if (!list) return items.join('')
-        if (items.length === 0) return empty(context)
-        if (items.length === 1) return items[0]
-        return items.slice(0, -1).join(separator(context)) + last(context) + items[items.length - 1]
+        if (!empty || !separator || !lastSeparator) return items.join('')
+        const last = items.pop()
+        if (last === undefined) return empty.render(context)
+        if (items.length === 0) return last
+        return items.join(separator.render(context)) + lastSeparator.render(context) + last
       },
     }
   }
@@ -90,10 +92,11 @@ export function textCompiler(
     const known = compiled.get(key)
     if (known) return known
     if (name === 'task' && external) return TASK
-    const productions = rules.get(name)
-    if (!productions || productions.length === 0) throw grammarError(line, `there is no rule '#${name}#'`)
+    const productions = rules.get(name) ?? []
+    const [first] = productions
+    if (first === undefined) throw grammarError(line, `there is no rule '#${name}#'`)
     if (compiled.size >= MAX_TEXTS || depth >= MAX_DEPTH)
-      throw grammarError(productions[0].line, `rule '${name}' is nested too deep or used in too many ways`)
+      throw grammarError(first.line, `rule '${name}' is nested too deep or used in too many ways`)
     let text: Text | undefined
     // A rule may refer to itself. Such a use counts as reading everything.
     compiled.set(key, {
@@ -147,9 +150,9 @@ function property(
   const uses = new Set([slot])
   switch (property) {
     case 'name':
-      return { reads: NONE, uses, render: ({ names, values }) => names[values[slot]] }
+      return { reads: NONE, uses, render: ({ names, values }) => names[values[slot]!]! }
     case 'id':
-      return { reads: NONE, uses, render: ({ tables, values }) => tables.ids[values[slot]] }
+      return { reads: NONE, uses, render: ({ tables, values }) => tables.ids[values[slot]!]! }
     case 'indefinite':
       return constant('a')
     case 'definite':
@@ -162,7 +165,8 @@ type Alternative = { readonly condition: CompiledQuery | null; readonly text: Te
 function choice(alternatives: readonly Alternative[], name: string): Text {
   const conditions = alternatives.flatMap(({ condition }) => (condition ? [condition] : []))
   const used = union([...alternatives.map(({ text }) => text), ...conditions])
-  if (alternatives.length === 1 && alternatives[0].condition === null) return alternatives[0].text
+  const [only] = alternatives
+  if (alternatives.length === 1 && only?.condition === null) return only.text
   return {
     ...used,
     render: (context) => {

@@ -33,7 +33,7 @@ export function initialWorld(game: Game): World {
 function instancesOf({ game, facts, memo }: World, index: number): Instances {
   let instances = memo.instances[index]
   if (!instances) {
-    instances = game.actions[index].applicable(facts)
+    instances = game.actions[index]!.applicable(facts)
     memo.instances[index] = instances
   }
   return instances
@@ -44,7 +44,7 @@ export function movesOf(world: World): Move[] {
   budget.start()
   return world.game.actions.flatMap((action, index) => {
     const { args, commands } = instancesOf(world, index)
-    return args.map((values, i) => ({ action, args: values, command: commands[i] }))
+    return args.map((values, i) => ({ action, args: values, command: commands[i]! }))
   })
 }
 
@@ -54,7 +54,7 @@ export function moveFor(world: World, command: string): Move | null {
   for (let index = 0; index < world.game.actions.length; index++) {
     const { args, commands } = instancesOf(world, index)
     const i = commands.indexOf(command)
-    if (i >= 0) return { action: world.game.actions[index], args: args[i], command }
+    if (i >= 0) return { action: world.game.actions[index]!, args: args[i]!, command }
   }
   return null
 }
@@ -68,9 +68,9 @@ export function commandsOf(world: World): readonly string[] {
 
 /** Merges sorted lists. Lists of different actions seldom overlap, so mostly they need no more than the right order. */
 function merged(lists: readonly (readonly string[])[]): string[] {
-  const filled = lists.filter((list) => list.length > 0).sort((a, b) => (a[0] < b[0] ? -1 : 1))
+  const filled = lists.filter((list) => list.length > 0).sort((a, b) => (a[0]! < b[0]! ? -1 : 1))
   const all = filled.flat()
-  if (all.some((command, i) => i > 0 && command <= all[i - 1]))
+  if (all.some((command, i) => i > 0 && command <= all[i - 1]!))
     return all.sort().filter((command, i) => command !== all[i - 1])
   return all
 }
@@ -103,8 +103,8 @@ export function factsOf({ game, facts }: World, predicate: string): string[][] {
   const number = predicates.get(marked ? predicate.slice(4) : predicate)
   if (number === undefined) return []
   const arity = game.domain.predicates.get(marked ? predicate.slice(4) : predicate)?.types.length ?? 0
-  return facts[marked ? predicates.size + number : number].map((key) =>
-    [ids[key >>> packing.bits], ids[key & packing.mask]].slice(2 - arity),
+  return facts[marked ? predicates.size + number : number]!.map((key) =>
+    [ids[key >>> packing.bits]!, ids[key & packing.mask]!].slice(2 - arity),
   )
 }
 

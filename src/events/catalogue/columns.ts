@@ -19,8 +19,8 @@ export function columnsWrong(data: unknown, path = ''): string | null {
 
 function columnWrong(name: string, column: Uint8Array): string | null {
   const [, kind] = /(I32|F32|U8)$/.exec(name) ?? []
-  if (kind === undefined) return null
-  const bytes = ELEMENT_BYTES[kind]
+  const bytes = kind === undefined ? undefined : ELEMENT_BYTES[kind]
+  if (bytes === undefined) return null
   if (column.byteLength % bytes !== 0)
     return `${column.byteLength} bytes are no whole number of elements of ${bytes} bytes`
   if (kind !== 'F32') return null

@@ -43,7 +43,13 @@ export const experienceEvents = {
       seed,
       /** It is `abstained` if the environment cannot tell. An abstention never becomes a reward of 0. */
       outcome: z.discriminatedUnion('kind', [
-        z.strictObject({ kind: z.literal('scored'), value: share, success: z.boolean() }),
+        z.strictObject({
+          kind: z.literal('scored'),
+          value: share,
+          success: z.boolean(),
+          /** Words of the grade. Absent for none. */
+          reason: z.string().max(4_000).optional(),
+        }),
         z.strictObject({ kind: z.literal('abstained'), reason: z.string() }),
       ]),
       ended: z.enum(['goal', 'step-limit', 'gave-up', 'context']),

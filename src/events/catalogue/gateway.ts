@@ -17,6 +17,24 @@ export const gatewayEvents = {
     key: () => null,
     reproducible: false,
   }),
+  StepNoted: define({
+    v: 1,
+    by: ['environment-worker'],
+    summary:
+      'Somebody told the gateway something of one call of an agent, e.g. a thumb or a correction. A score counts as the verdict on that step.',
+    schema: z.strictObject({
+      rollout: name,
+      /** Index of the call. */
+      step: count,
+      /** In [-1, 1]: its sign is the verdict. Null for a text alone. */
+      score: z.number().min(-1).max(1).nullable(),
+      text: z.string().max(4_000).nullable(),
+    }),
+    wrong: ({ score, text }) =>
+      score === null && text === null ? 'score: there is neither a score nor a text' : null,
+    key: () => null,
+    reproducible: false,
+  }),
   CallsRecorded: define({
     v: 1,
     by: ['environment-worker'],
@@ -33,8 +51,8 @@ export const gatewayEvents = {
           kept: count,
           messages: z.string(),
           /**
-           * The tools that were offered, if they differ from the previous call's. Null if there are none or they are
-           * the same.
+           * The tools that were offered, if they differ from the previous call's. Null if they are the same, or none. An empty list
+           * follows tools that are no longer offered.
            */
           tools: z.string().nullable(),
           /** The answer: content, tool calls and all else that the model said. */

@@ -9,7 +9,13 @@ export const iterationEvents = {
     v: 1,
     by: ['head'],
     summary: 'An RL step began with these versions of the models.',
-    schema: z.strictObject({ iteration: count, policyVersion: count, rewardModelVersion: count }),
+    schema: z.strictObject({
+      iteration: count,
+      policyVersion: count,
+      rewardModelVersion: count,
+      /** The time of `run.minutes` ends with this iteration. */
+      last: z.literal(true).optional(),
+    }),
     key: (data) => `IterationStarted/${data.iteration}`,
     reproducible: true,
   }),

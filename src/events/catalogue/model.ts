@@ -18,6 +18,8 @@ const update = z.strictObject({
   metrics,
   /** Why the update was not made, or only partly. Else null. */
   stopped: z.string().nullable(),
+  /** The policy has learned all that it will: no iteration follows. */
+  last: z.literal(true).optional(),
   timing,
 })
 

@@ -84,7 +84,7 @@ export function busy(subject: string): RlError {
 
 /** Returns the user of an inbox. A client does not prove that the inbox is its own, so all of them together have a limit too. */
 function askerOf(reply: string): string {
-  const [first, second] = reply.split('.', 2)
+  const [first = '', second = ''] = reply.split('.', 2)
   const user = first === '_CALL' ? second : first.slice('_INBOX_'.length)
   return isUser(user) ? user : 'tool'
 }

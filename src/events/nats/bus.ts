@@ -9,6 +9,7 @@ import { answerer, ERROR_HEADER, withHeaders } from './answerer.ts'
 import { openAnswers } from './answers.ts'
 import { disconnected, errorOfBody, toRlError } from './errors.ts'
 import { natsStore } from './keyed-store.ts'
+import { watchLink } from './link.ts'
 import { toMessage } from './message.ts'
 import { natsQueues } from './queues.ts'
 import { takeWork } from './take-work.ts'
@@ -17,40 +18,8 @@ import { takeWork } from './take-work.ts'
 const MAX_PAYLOAD = 1_048_576
 
 export function busOver(connection: NatsConnection, url: string, user: User | null): Bus {
-  const reconnected = new Set<() => void>()
+  const { connected, unlessLost, reconnected, closed } = watchLink(connection, url)
   const faultListeners = new Set<(fault: Fault) => void>()
-  /** Requests that fail when the connection is lost, because their answers are lost with it. */
-  const inFlight = new Set<() => void>()
-  let connected = true
-
-  function onLost(): void {
-    connected = false
-    for (const lose of [...inFlight]) lose()
-  }
-
-  /** Settles as the promise does. Rejects with `bus.disconnected` as soon as the connection is lost. Nothing is kept after it has settled. */
-  function unlessLost<T>(promise: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const lose = () => reject(disconnected(url))
-      inFlight.add(lose)
-      promise.then(resolve, reject).finally(() => inFlight.delete(lose))
-    })
-  }
-
-  async function watch(): Promise<void> {
-    for await (const { type } of connection.status()) {
-      if (type === 'disconnect' || type === 'reconnecting' || type === 'staleConnection') onLost()
-      if (type === 'reconnect') {
-        connected = true
-        for (const callback of [...reconnected]) callback()
-      }
-    }
-  }
-  void watch()
-  const closed = connection.closed().then((reason) => {
-    onLost()
-    return reason ?? null
-  })
 
   const maxPayload = () => connection.info?.max_payload ?? MAX_PAYLOAD
 
@@ -87,13 +56,13 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
     url,
     user,
     maxPayload,
-    connected: () => connected,
+    connected,
     publish(subject, body, fields) {
       checkSize(subject, body)
       connection.publish(subject, body, { headers: withHeaders(fields) })
     },
     async flush() {
-      if (!connected) throw disconnected(url)
+      if (!connected()) throw disconnected(url)
       try {
         await unlessLost(connection.flush())
       } catch (error) {
@@ -103,7 +72,7 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
     async request(subject, body, { timeoutMs, hear }) {
       checkSize(subject, body)
       // The client would queue the message, and lose it when it connects again.
-      if (!connected) throw disconnected(url)
+      if (!connected()) throw disconnected(url)
       try {
         const options = isCall(subject) ? { noMux: true, reply: callInbox() } : {}
         const reply = await unlessLost(connection.request(subject, body, { timeout: timeoutMs, ...options }))
@@ -143,9 +112,10 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
       return () => faultListeners.delete(callback)
     },
     ensureWorkQueue: queues.ensure,
+    queueDepth: queues.depth,
     async publishWork(subject, body, id, fields) {
       checkSize(subject, body)
-      if (!connected) throw disconnected(url)
+      if (!connected()) throw disconnected(url)
       try {
         return await unlessLost(queues.publish(subject, body, id, withHeaders(fields)))
       } catch (error) {
@@ -153,7 +123,7 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
       }
     },
     async queued({ name }, sequence) {
-      if (!connected) throw disconnected(url)
+      if (!connected()) throw disconnected(url)
       try {
         return await unlessLost(queues.look(name, sequence))
       } catch (error) {
@@ -170,7 +140,7 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
     closed,
     async close() {
       if (connection.isClosed()) return
-      if (connected) await Promise.race([unlessLost(connection.drain()), closed]).catch(() => {})
+      if (connected()) await Promise.race([unlessLost(connection.drain()), closed]).catch(() => {})
       await connection.close()
     },
   }

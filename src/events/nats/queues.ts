@@ -10,7 +10,7 @@ import {
 } from '@nats-io/jetstream'
 import { errors, type MsgHdrs, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
-import type { BusMessage, QueueOptions } from '../bus.ts'
+import type { BusMessage, QueueDepth, QueueOptions, WorkQueue } from '../bus.ts'
 import { noJetStream, toRlError } from './errors.ts'
 
 export const CONSUMER = 'workers'
@@ -90,6 +90,10 @@ export function natsQueues(connection: NatsConnection, url: string) {
     },
     async publish(subject: string, body: Uint8Array, msgID: string, headers?: MsgHdrs): Promise<number> {
       return (await client.publish(subject, body, { msgID, headers })).seq
+    },
+    async depth({ name }: WorkQueue): Promise<QueueDepth> {
+      const info = await (await manager).consumers.info(name, CONSUMER)
+      return { pending: info.num_pending, inHand: info.num_ack_pending, again: info.num_redelivered }
     },
     async look(name: string, seq: number): Promise<BusMessage | null> {
       try {

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { dropNulls } from '../../openai-api/bodies.ts'
 import { apiError } from '../../openai-api/errors.ts'
-import { safeParse } from '../../safe-parse.ts'
+import { firstIssue, safeParse } from '../../safe-parse.ts'
 import type { Answer } from '../answer.ts'
 
 export type Asked = {
@@ -44,7 +44,7 @@ export function checked<Schema extends z.ZodType>(schema: Schema, json: unknown)
   while (!parsed.success && dropNulls(json, parsed.error.issues.flatMap(everyOne)))
     parsed = safeParse(schema, json)
   if (parsed.success) return parsed.data
-  const [outer] = parsed.error.issues
+  const outer = firstIssue(parsed.error)
   const issue = innermost(outer)
   const path = issue.path.map(String)
   const notPassedOn = (field: string, what: string) =>

@@ -67,6 +67,13 @@ const schema = z.strictObject({
   metadata: z.unknown().optional(),
   service_tier: z.unknown().optional(),
   thinking: z.strictObject({ type: z.literal('disabled') }).optional(),
+  output_config: z
+    .strictObject({
+      effort: z.null('it is not passed on by the gateway').optional(),
+      format: z.strictObject({ type: z.literal('json_schema'), schema: byName(z.unknown()) }).nullish(),
+    })
+    .optional(),
+  ...cache,
   tools: z
     .array(
       z.strictObject({
@@ -74,6 +81,9 @@ const schema = z.strictObject({
         name: z.string(),
         description: z.string().optional(),
         input_schema: byName(z.unknown()),
+        strict: z.boolean().nullish(),
+        /** Arguments come in one piece here. */
+        eager_input_streaming: z.boolean().nullish(),
         ...cache,
       }),
     )
@@ -104,10 +114,11 @@ export const messages: Api = {
       ...(system === undefined ? [] : [{ role: 'system', content: textOf(system) }]),
       ...body.messages.flatMap(({ role, content }) => chatMessages(role, content)),
     ]
-    const functions = tools?.map(({ name, description, input_schema }) => ({
+    const functions = tools?.map(({ name, description, input_schema, strict }) => ({
       type: 'function',
-      function: given({ name, description, parameters: input_schema }),
+      function: given({ name, description, parameters: input_schema, strict }),
     }))
+    const format = body.output_config?.format
     return {
       path: '/chat/completions',
       body: given({
@@ -119,6 +130,10 @@ export const messages: Api = {
         top_p: body.top_p,
         top_k: body.top_k === 0 ? ALL_TOKENS : body.top_k,
         tool_choice: choice && CHOICES[choice.type](choice.name),
+        response_format: format && {
+          type: format.type,
+          json_schema: { name: 'answer', schema: format.schema },
+        },
         parallel_tool_calls: choice?.disable_parallel_tool_use ? false : undefined,
       }),
       model: body.model,

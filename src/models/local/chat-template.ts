@@ -1,5 +1,7 @@
 /** Chat templates, rendered as transformers' Jinja does. Our own functions replace those that the template library reads in another way. */
+
 import { Template } from '@huggingface/jinja'
+import { itemAt } from '../../item-at.ts'
 import { capitalized, renderTemplate, stripped } from './template-interpreter.ts'
 import { markNumbers, unquoteNumbers, withNumbers } from './written-numbers.ts'
 
@@ -36,12 +38,13 @@ const two = (value: number) => String(value).padStart(2, '0')
 function strftimeNow(format: unknown): string {
   const now = new Date()
   const hour = now.getHours() % 12 || 12
+  const [day, month] = [itemAt(DAYS, now.getDay()), itemAt(MONTHS, now.getMonth())]
   const parts: Readonly<Record<string, string | number>> = {
-    a: DAYS[now.getDay()].slice(0, 3),
-    A: DAYS[now.getDay()],
+    a: day.slice(0, 3),
+    A: day,
     w: now.getDay(),
-    b: MONTHS[now.getMonth()].slice(0, 3),
-    B: MONTHS[now.getMonth()],
+    b: month.slice(0, 3),
+    B: month,
     d: two(now.getDate()),
     '-d': now.getDate(),
     m: two(now.getMonth() + 1),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
-import { safeParse } from '../../safe-parse.ts'
+import { firstIssue, safeParse } from '../../safe-parse.ts'
 import { byName } from '../names.ts'
 
 export type ModelFamily = 'qwen2' | 'qwen3' | 'llama'
@@ -89,7 +89,7 @@ function plainRope(value: Record<string, unknown> | null | undefined, refuse: Re
   const kind = value.rope_type ?? value.type ?? 'default'
   if (kind !== 'default') refuse(`${key}.rope_type`, `${JSON.stringify(kind)} is not implemented`)
   const parsed = safeParse(rope, value)
-  if (!parsed.success) refuse(key, parsed.error.issues[0].message)
+  if (!parsed.success) refuse(key, firstIssue(parsed.error).message)
   return parsed.data?.rope_theta
 }
 
@@ -106,7 +106,7 @@ type Refuse = (key: string, why: string) => never
 export function parseModelConfig(json: unknown, source = 'config.json'): ModelConfig {
   const parsed = safeParse(schema, json)
   if (!parsed.success) {
-    const issue = parsed.error.issues[0]
+    const issue = firstIssue(parsed.error)
     throw new RlError(`${source}: ${issue.path.join('.') || 'document'}: ${issue.message}`, {
       code: 'model.config',
       hint: 'a config.json of a Qwen2, Qwen3 or Llama model is needed',

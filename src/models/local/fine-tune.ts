@@ -1,8 +1,10 @@
 /** Supervised fine-tuning on texts, pairs of prompt and completion, or chats. */
+
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { itemAt } from '../../item-at.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
-import { safeParse } from '../../safe-parse.ts'
+import { firstIssue, safeParse } from '../../safe-parse.ts'
 import type { TrainableModel, TrainingSample, UpdateMetrics } from '../port.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
@@ -39,7 +41,7 @@ export function parseRecords(jsonl: string, source: string): FineTuneRecord[] {
     }
     const parsed = safeParse(recordSchema, json)
     if (parsed.success) return [parsed.data]
-    const [issue] = parsed.error.issues
+    const issue = firstIssue(parsed.error)
     const unread = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]].join('.') : null
     throw refuse(parsed.error, unread === null ? '' : `: '${unread}' is unknown`)
   })
@@ -65,17 +67,18 @@ export function supervisedSamples(
   const end = tokenizer.endToken === undefined ? [] : [tokenizer.endToken]
   if ('prompt' in record) {
     const { prompt, completion } = record
-    const [asked, answer] = pieces([prompt, prompt + completion], (text) =>
-      tokenizer.encode(text, { begin: true }),
+    const encode = (text: string) => tokenizer.encode(text, { begin: true })
+    const parts = pieces([prompt, prompt + completion], encode).map((tokens, i) =>
+      i === 0 ? part(tokens, 0) : part([...tokens, ...end], 1),
     )
-    return [sampleOf(id, [part(asked, 0), part([...answer, ...end], 1)])]
+    return [sampleOf(id, parts)]
   }
   if ('text' in record) {
     const tokens = [...tokenizer.encode(record.text, { begin: true }), ...end]
     return [sampleOf(id, [part(tokens.slice(0, 1), 0), part(tokens.slice(1), 1)])]
   }
   const turns = chatTurns(record.messages, tokenizer)
-  const grows = turns.every(({ before }, i) => i === 0 || before.startsWith(turns[i - 1].after))
+  const grows = turns.slice(1).every(({ before }, i) => before.startsWith(itemAt(turns, i).after))
   if (!grows) return turns.map((turn, i) => sampleOf(`${id}, answer ${i + 1}`, turnParts([turn], tokenizer)))
   return [sampleOf(id, turnParts(turns, tokenizer))]
 }

@@ -1,9 +1,11 @@
+import { itemAt } from '../../item-at.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { LossOptions, TrainingSample } from '../port.ts'
 import { type Allowed, headLogprobs, selectRows } from './head.ts'
 import { type LossTerms, policyLoss, readsSamples, supervisedLoss } from './loss.ts'
 import { squaredNorm } from './optimizer.ts'
 import { type LocalModel, weight } from './params.ts'
+import { takeScalar } from './take-scalar.ts'
 import { type ForwardOptions, headName, headWeight, hiddenStates, pack } from './transformer.ts'
 
 /** The parts of a sample that scoring needs. */
@@ -42,7 +44,7 @@ export async function lossGradients(
   loss: LossOptions,
   forward: RowOptions = {},
 ): Promise<Gradients> {
-  const variables = names.map((name) => weight(model.params, name))
+  const variables = new Map(names.map((name) => [name, weight(model.params, name)]))
   const frozenHead = !names.includes(headName(model.config))
   const ofEntropy = loss.kind === 'policy' && (loss.entropyWeight ?? 0) > 0
   let sums: tf.Tensor | undefined
@@ -53,36 +55,36 @@ export async function lossGradients(
     const column = (read: (item: WeightedSample, t: number) => number) => {
       const values = new Float32Array(rows.count)
       rows.each((s, t, row) => {
-        values[row] = read(batch[s], t)
+        values[row] = read(batch[s]!, t)
       })
       return tf.tensor1d(values)
     }
     const given = {
       logprobs: tf.slice(out, [0, 0], [1, rows.count]).reshape([rows.count]) as tf.Tensor1D,
-      behaviour: column(({ sample }, t) => sample.logprobs[t]),
-      reference: column(({ sample }, t) => (sample.referenceLogprobs ?? sample.logprobs)[t]),
-      advantages: column(({ sample }, t) => sample.advantages[t]),
+      behaviour: column(({ sample }, t) => sample.logprobs[t]!),
+      reference: column(({ sample }, t) => (sample.referenceLogprobs ?? sample.logprobs)[t]!),
+      advantages: column(({ sample }, t) => sample.advantages[t]!),
       weights: column(({ weight }) => weight),
       ...(loss.kind === 'policy' && readsSamples(loss) ? { members: membersOf(batch, rows) } : {}),
-      ...(ofEntropy ? { entropies, entropyMean: batch[0].entropyMean } : {}),
+      ...(ofEntropy ? { entropies, entropyMean: itemAt(batch, 0).entropyMean } : {}),
       ...(batch.some(({ chosen }) => chosen) ? { chosen: column(({ chosen }, t) => chosen?.[t] ?? 1) } : {}),
     }
     const terms: LossTerms = loss.kind === 'policy' ? policyLoss(given, loss) : supervisedLoss(given)
     sums = tf.keep(tf.stack([terms.kl, terms.drift, terms.clipped, entropies.sum()]))
     return terms.loss
-  }, variables)
-  const [lossSum] = await value.data()
-  const [kl, drift, clipped, entropy] = await sums!.data()
-  tf.dispose([value, sums!])
+  }, [...variables.values()])
   // The gradients are keyed by the variables' names in the engine's registry.
-  const gradients = new Map(names.map((name, i) => [name, grads[variables[i].name]] as const))
+  const gradients = new Map([...variables].map(([name, variable]) => [name, grads[variable.name]!]))
+  const lossSum = await takeScalar(value)
+  const parts = await sums!.data()
+  tf.dispose(sums!)
   return {
     gradients,
     loss: lossSum,
-    kl,
-    drift,
-    clipped,
-    entropy,
+    kl: itemAt(parts, 0),
+    drift: itemAt(parts, 1),
+    clipped: itemAt(parts, 2),
+    entropy: itemAt(parts, 3),
     norm: Math.sqrt(await squaredNorm(gradients.values())),
   }
 }
@@ -92,7 +94,7 @@ function membersOf(batch: readonly WeightedSample[], rows: Rows): tf.Tensor2D {
   const values = new Float32Array(batch.length * rows.count)
   const counts = batch.map(({ sample }) => countTrained(sample))
   rows.each((s, _, row) => {
-    values[s * rows.count + row] = 1 / counts[s]
+    values[s * rows.count + row] = 1 / counts[s]!
   })
   return tf.tensor2d(values, [batch.length, rows.count])
 }
@@ -140,19 +142,23 @@ export function gatherRows(samples: readonly ScoredSample[]): Rows {
       for (let t = 0; t < mask.length; t++) if (mask[t]) visit(s, t, row++)
     })
   }
-  const starts = [0]
-  for (const { tokens } of samples) starts.push(starts[starts.length - 1] + tokens.length)
+  let end = 0
+  const starts = samples.map(({ tokens }) => {
+    const start = end
+    end += tokens.length
+    return start
+  })
   const predictors = new Int32Array(count)
   const targets = new Int32Array(count)
   const offsets = new Int32Array(count + 1)
   const allowed: number[] = []
   each((s, t, row) => {
-    const sample = samples[s]
-    predictors[row] = starts[s] + t - 1
-    targets[row] = sample.tokens[t]
+    const sample = samples[s]!
+    predictors[row] = starts[s]! + t - 1
+    targets[row] = sample.tokens[t]!
     if (sample.allowed) {
       const { offsets, tokens } = sample.allowed
-      for (let i = offsets[t]; i < offsets[t + 1]; i++) allowed.push(tokens[i])
+      for (let i = offsets[t]!; i < offsets[t + 1]!; i++) allowed.push(tokens[i]!)
     }
     offsets[row + 1] = allowed.length
   })

@@ -6,7 +6,7 @@ const float = new Float32Array(word.buffer)
 /** BF16 is the upper half of a float32. */
 export function bf16ToF32(bits: Uint16Array): Float32Array {
   const words = new Uint32Array(bits.length)
-  for (let i = 0; i < bits.length; i++) words[i] = bits[i] << 16
+  for (let i = 0; i < bits.length; i++) words[i] = bits[i]! << 16
   return new Float32Array(words.buffer)
 }
 
@@ -14,7 +14,7 @@ export function f32ToBf16(values: Float32Array): Uint16Array {
   const words = new Uint32Array(values.buffer, values.byteOffset, values.length)
   const bits = new Uint16Array(values.length)
   for (let i = 0; i < bits.length; i++) {
-    const w = words[i]
+    const w = words[i]!
     const notANumber = (w & 0x7fffffff) > 0x7f800000
     bits[i] = notANumber ? (w >>> 16) | 0x40 : (w + 0x7fff + ((w >>> 16) & 1)) >>> 16
   }
@@ -27,7 +27,7 @@ let halves: Float32Array | undefined
 export function f16ToF32(bits: Uint16Array): Float32Array {
   halves ??= Float32Array.from({ length: 65536 }, (_, half) => halfValue(half))
   const values = new Float32Array(bits.length)
-  for (let i = 0; i < bits.length; i++) values[i] = halves[bits[i]]
+  for (let i = 0; i < bits.length; i++) values[i] = halves[bits[i]!]!
   return values
 }
 
@@ -42,13 +42,13 @@ function halfValue(half: number): number {
 /** Converts to half precision. Values beyond the largest half (65504) become infinite, as in IEEE 754. */
 export function f32ToF16(values: Float32Array): Uint16Array {
   const bits = new Uint16Array(values.length)
-  for (let i = 0; i < bits.length; i++) bits[i] = halfBits(values[i])
+  for (let i = 0; i < bits.length; i++) bits[i] = halfBits(values[i]!)
   return bits
 }
 
 function halfBits(value: number): number {
   float[0] = value
-  const w = word[0]
+  const w = word[0]!
   const sign = (w >>> 16) & 0x8000
   const magnitude = w & 0x7fffffff
   if (magnitude > 0x7f800000) return sign | 0x7e00

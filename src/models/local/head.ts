@@ -1,6 +1,6 @@
 import * as tf from '../../tensorflow/tensorflow.ts'
 import { activeHeap } from './backend/wasm.ts'
-import { embedding } from './ops.ts'
+import { concatenated, embedding } from './ops.ts'
 
 /** Most logits in memory at once (16 MB). More rows are cut into chunks, which are computed again for the gradient. */
 const CHUNK_LOGITS = 2 ** 22
@@ -73,7 +73,7 @@ export function headLogprobs(
     })
     save([h, ...kept])
     return {
-      value: parts.length === 1 ? parts[0] : tf.concat(parts, 1),
+      value: concatenated(parts, 1),
       gradFunc: (dy, saved) => {
         const [h, logits, lse] = saved as [tf.Tensor2D, tf.Tensor2D?, tf.Tensor1D?]
         const column = (row: number) =>
@@ -101,7 +101,7 @@ export function headLogprobs(
           // [vocab, d] each. Kept until the end of the pass, the sums of all chunks would fill the memory.
           if (before) tf.dispose([before, more])
         }
-        const dh = dhidden.length === 1 ? dhidden[0] : tf.concat(dhidden, 0)
+        const dh = concatenated(dhidden, 0)
         return dw ? [dh, dw] : [dh]
       },
     }
@@ -124,10 +124,10 @@ function restrict(logits: tf.Tensor2D, firstRow: number, { offsets, tokens }: Al
       const ids = tokens.subarray(offsets[firstRow + row], offsets[firstRow + row + 1])
       if (ids.length === 0) continue
       const line = values.subarray(row * vocab, (row + 1) * vocab)
-      const kept = Array.from(ids, (id) => line[id])
+      const kept = Array.from(ids, (id) => line[id]!)
       line.fill(FORBIDDEN)
       ids.forEach((id, i) => {
-        line[id] = kept[i]
+        line[id] = kept[i]!
       })
     }
     return logits

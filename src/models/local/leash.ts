@@ -30,7 +30,7 @@ export function createLeash(
   const leave = async (share: number) => {
     for (const [value, old] of before) {
       const now = await value.data()
-      const next = old.map((from, i) => from + share * (now[i] - from))
+      const next = old.map((from, i) => from + share * (now[i]! - from))
       tf.tidy(() => value.assign(tf.tensor(next, value.shape, 'float32')))
     }
     return before.length > 0

@@ -3,12 +3,14 @@
  * and adapter_model.safetensors with `base_model.model.<module>.lora_A.weight` [rank, in] and `lora_B.weight` [out,
  * rank]. The adapted weight is W + scale B A, with scale = alpha / rank.
  */
+
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { itemAt } from '../../item-at.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
-import { safeParse } from '../../safe-parse.ts'
+import { firstIssue, safeParse } from '../../safe-parse.ts'
 import { readText } from '../../text-file.ts'
 import type { ModelConfig } from './config.ts'
 import { refusePointer } from './lfs-pointer.ts'
@@ -40,9 +42,9 @@ export function loraScale({ alpha, rank }: LoraConfig): number {
 /** Returns the transformer's linear layers with their shapes [out, in]. Adapters are possible on these. */
 function linearModules(config: ModelConfig): Map<string, readonly [number, number]> {
   const modules = new Map<string, readonly [number, number]>()
-  for (const [name, [out, width]] of paramShapes(config)) {
+  for (const [name, shape] of paramShapes(config)) {
     const module = /^(model\.layers\..*_proj)\.weight$/.exec(name)?.[1]
-    if (module !== undefined) modules.set(module, [out, width])
+    if (module !== undefined) modules.set(module, [itemAt(shape, 0), itemAt(shape, 1)])
   }
   return modules
 }
@@ -146,7 +148,7 @@ export async function readAdapterConfig(folder: string): Promise<AdapterConfig> 
   }
   const parsed = safeParse(configSchema, json)
   if (!parsed.success) {
-    const [issue] = parsed.error.issues
+    const issue = firstIssue(parsed.error)
     throw refuse(`${issue.path.join('.')}: ${issue.message}`)
   }
   for (const [key, value] of Object.entries(parsed.data))
@@ -190,8 +192,8 @@ export async function readLoraConfig(folder: string, config: ModelConfig): Promi
     for (const [name, { shape }] of file.entries) {
       const refuse = (why: string, hint?: string) =>
         new RlError(`${path}: ${name} ${why}`, { code: 'model.lora', hint })
-      const [, module, part] = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name) ?? []
-      const base = module === undefined ? undefined : modules.get(module)
+      const [, module = '', part] = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name) ?? []
+      const base = modules.get(module)
       if (base === undefined) {
         const [why, hint] = oddName(name, modules)
         throw refuse(why, hint)
@@ -301,10 +303,10 @@ export function mergeLora(
   const width = a.length / rank
   for (let row = 0; row < b.length / rank; row++)
     for (let r = 0; r < rank; r++) {
-      const factor = scale * b[row * rank + r]
+      const factor = scale * b[row * rank + r]!
       if (factor === 0) continue
       for (let column = 0; column < width; column++)
-        merged[row * width + column] += factor * a[r * width + column]
+        merged[row * width + column]! += factor * a[r * width + column]!
     }
   return merged
 }

@@ -8,7 +8,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
-import { safeParse } from '../../safe-parse.ts'
+import { firstIssue, safeParse } from '../../safe-parse.ts'
 import { readText } from '../../text-file.ts'
 import { isHubName, printable, TOOL_TEMPLATE } from '../hub.ts'
 import { fetchedRevision, hubFolder, modelPlace } from '../hub-folder.ts'
@@ -96,7 +96,7 @@ async function readHuggingFace(base: string) {
   const generationPath = join(base, 'generation_config.json')
   const parsed = safeParse(generationSchema, (await readOptional(generationPath, JSON.parse)) ?? {})
   if (!parsed.success)
-    throw new RlError(`${generationPath}: eos_token_id: ${parsed.error.issues[0].message}`, {
+    throw new RlError(`${generationPath}: eos_token_id: ${firstIssue(parsed.error).message}`, {
       code: 'model.folder',
       hint: 'it names the end tokens: a number or a list of numbers',
     })
@@ -138,12 +138,13 @@ async function ggufFileOf(path: string): Promise<string | undefined> {
       hint: 'name the folder that holds it',
     })
   const found = (await readdir(path)).filter(isGguf).sort()
-  if (found.length > 1)
+  const [first, ...others] = found
+  if (others.length > 0)
     throw new RlError(`${path} holds ${found.length} GGUF files: ${found.join(', ')}`, {
       code: 'model.folder',
       hint: 'name one of them',
     })
-  return found.length === 1 ? join(path, found[0]) : undefined
+  return first === undefined ? undefined : join(path, first)
 }
 
 /**

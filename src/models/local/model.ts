@@ -1,22 +1,17 @@
 import { RlError } from '../../errors.ts'
-import { startThread } from '../../package.ts'
 import type { ModelDescription, TrainableModel, TrainingSample } from '../port.ts'
 import type { BackendChoice } from './backend/backend.ts'
 import type { ModelConfig } from './config.ts'
 import type { LoraConfig } from './lora.ts'
-import {
-  type CallName,
-  type Calls,
-  type FromWorker,
-  fromPlain,
-  type LocalGeneration,
-  type LocalRequest,
-  type Ready,
-  type ScoreSample,
-  type TokenEvent,
-  type ToWorker,
-  type WorkerOptions,
+import type {
+  LocalGeneration,
+  LocalRequest,
+  Ready,
+  ScoreSample,
+  TokenEvent,
+  WorkerOptions,
 } from './messages.ts'
+import { startModelThread } from './model-thread.ts'
 import { createTokenizer, type Tokenizer, type TokenizerFiles } from './tokenizer.ts'
 
 export type { LocalGeneration, LocalRequest, TokenEvent } from './messages.ts'
@@ -74,12 +69,6 @@ export type LocalModelFace = TrainableModel & {
   ): Promise<LocalGeneration[]>
 }
 
-type Pending = {
-  readonly resolve: (value: never) => void
-  readonly reject: (error: unknown) => void
-  readonly onToken?: (event: TokenEvent) => void
-}
-
 const CACHE_BYTES = 256e6
 
 /**
@@ -110,76 +99,7 @@ export async function openLocalModel(options: LocalModelOptions): Promise<LocalM
     trains: options.trains ?? false,
     maxSequences: options.maxSequences ?? 256,
   }
-  const worker = startThread(new URL('./worker.ts', import.meta.url), workerData)
-  const pending = new Map<number, Pending>()
-  let lastId = 0
-  let ended: RlError | undefined
-
-  const end = (error: RlError) => {
-    ended ??= error
-    for (const { reject } of pending.values()) reject(ended)
-    pending.clear()
-  }
-  const settle = (id: number): Pending | undefined => {
-    const call = pending.get(id)
-    pending.delete(id)
-    // A model without pending calls does not keep the process alive.
-    if (pending.size === 0) worker.unref()
-    return call
-  }
-  const ready = await new Promise<Ready>((resolve, reject) => {
-    worker.on('message', (message: FromWorker) => {
-      if ('ready' in message) resolve(message.ready)
-      else if ('token' in message) pending.get(message.id)?.onToken?.(message.token)
-      else if ('value' in message) settle(message.id)?.resolve(message.value as never)
-      else if (message.id === 0) reject(fromPlain(message.error))
-      else settle(message.id)?.reject(fromPlain(message.error))
-    })
-    worker.on('error', (cause) => {
-      const error = new RlError(`the model's thread failed: ${cause.message}`, {
-        code: 'model.crashed',
-        hint: 'open the model again',
-        cause,
-      })
-      end(error)
-      reject(error)
-    })
-    worker.on('exit', () => {
-      const error = new RlError('the model is closed', { code: 'model.closed', hint: 'open it again' })
-      end(error)
-      reject(error)
-    })
-  }).catch(async (error: unknown) => {
-    await worker.terminate()
-    throw error
-  })
-  worker.unref()
-
-  const call = <Name extends CallName>(
-    name: Name,
-    argument: Calls[Name][0],
-    { signal, onToken }: { signal?: AbortSignal; onToken?: (event: TokenEvent) => void } = {},
-  ): Promise<Calls[Name][1]> =>
-    new Promise((resolve, reject) => {
-      if (ended) throw ended
-      if (signal?.aborted) throw aborted(signal)
-      const id = ++lastId
-      const abort = () => {
-        send({ abort: id })
-        settle(id)?.reject(aborted(signal!))
-      }
-      const send = (message: ToWorker) => worker.postMessage(message)
-      const without =
-        <T>(then: (value: T) => void) =>
-        (value: T) => {
-          signal?.removeEventListener('abort', abort)
-          then(value)
-        }
-      pending.set(id, { resolve: without(resolve), reject: without(reject), onToken })
-      worker.ref()
-      signal?.addEventListener('abort', abort, { once: true })
-      send({ id, call: name, argument })
-    })
+  const { ready, call, close } = await startModelThread(workerData)
 
   const name = isFolder ? options.folder : (options.name ?? 'new model')
   const description: ModelDescription = {
@@ -191,7 +111,6 @@ export async function openLocalModel(options: LocalModelOptions): Promise<LocalM
     backend: ready.backend,
   }
   const tokenizer = createTokenizer(ready.tokenizer, name)
-  let closing: Promise<void> | undefined
   const sample: LocalModelFace['sample'] = async (requests, { signal, onToken } = {}) =>
     requests.length === 0
       ? []
@@ -220,18 +139,8 @@ export async function openLocalModel(options: LocalModelOptions): Promise<LocalM
     async load(folder) {
       await call('load', folder)
     },
-    close() {
-      closing ??= (async () => {
-        if (!ended) await call('close', null).catch(() => {})
-        await worker.terminate()
-      })()
-      return closing
-    },
+    close,
   }
-}
-
-function aborted(signal: AbortSignal): RlError {
-  return new RlError('the call was cancelled', { code: 'model.aborted', cause: signal.reason })
 }
 
 /** A message copies the whole buffer behind a view. So views become arrays of their own. */
@@ -252,6 +161,7 @@ const SENT = [
   'stopTexts',
   'seed',
   'choices',
+  'given',
   'cacheKey',
   'topLogprobs',
   'roomFor',

@@ -2,36 +2,47 @@
  * Differentiable operations of the transformer. Each has a fused kernel if the backend registers one, else a composition of
  * TensorFlow.js operations.
  */
+
+import { itemAt } from '../../item-at.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { AttentionShape } from './kernels/attention.ts'
+import type { KernelInputs } from './kernels/register.ts'
 import { recomputed } from './recompute.ts'
-
-type Saved = tf.Tensor[]
+import { spans } from './spans.ts'
 
 function has(kernel: string): boolean {
   return tf.getKernel(kernel, tf.getBackend()) != null
 }
 
-function run<T extends tf.Tensor | tf.Tensor[]>(
-  kernel: string,
-  inputs: Record<string, tf.Tensor>,
-  attrs: Record<string, unknown> = {},
-): T {
-  return tf.engine().runKernel(kernel, inputs, attrs as tf.NamedAttrMap) as unknown as T
+type Two = [tf.Tensor, tf.Tensor]
+
+type Call<Name extends keyof KernelInputs> = readonly [
+  kernel: Name,
+  inputs: Record<KernelInputs[Name], tf.Tensor>,
+  attrs?: Readonly<Record<string, unknown>>,
+]
+
+/** Runs a kernel of one output. */
+function run<Name extends keyof KernelInputs>(...[kernel, inputs, attrs = {}]: Call<Name>): tf.Tensor {
+  return tf.engine().runKernel(kernel, inputs, attrs as tf.NamedAttrMap) as tf.Tensor
 }
 
-/** Creates an operation that is differentiable in its inputs. `forward` may save tensors for `backward`. */
-function custom(
+/** Runs a kernel of several outputs. */
+function runAll<Name extends keyof KernelInputs>(...[kernel, inputs, attrs = {}]: Call<Name>): tf.Tensor[] {
+  return tf.engine().runKernel(kernel, inputs, attrs as tf.NamedAttrMap) as tf.Tensor[]
+}
+
+/** Creates an operation that is differentiable in its inputs. What `forward` saves is given to `backward`. */
+function custom<Saved extends readonly tf.Tensor[] | []>(
   inputs: tf.Tensor[],
-  forward: (save: (tensors: Saved) => void) => tf.Tensor,
+  forward: () => { readonly value: tf.Tensor; readonly saved: Saved },
   backward: (dy: tf.Tensor, saved: Saved) => tf.Tensor[],
 ): tf.Tensor {
   const op = tf.customGrad((...args) => {
-    const save = args[args.length - 1] as unknown as (tensors: Saved) => void
-    return {
-      value: forward(save),
-      gradFunc: (dy, saved) => backward(dy as tf.Tensor, saved as Saved),
-    }
+    const save = args.at(-1) as unknown as (tensors: Saved) => void
+    const { value, saved } = forward()
+    save(saved)
+    return { value, gradFunc: (dy, saved) => backward(dy as tf.Tensor, saved as unknown as Saved) }
   })
   return op(...inputs)
 }
@@ -41,11 +52,11 @@ export function embedding(table: tf.Tensor, ids: tf.Tensor1D): tf.Tensor2D {
   if (!has('EmbeddingRows')) return tf.gather(table, ids) as tf.Tensor2D
   return custom(
     [table],
-    (save) => {
-      save([ids])
-      return run('EmbeddingRows', { table, ids })
+    () => ({ value: run('EmbeddingRows', { table, ids }), saved: [ids] }),
+    (dy, [segmentIds]) => {
+      const numSegments = itemAt(table.shape, 0)
+      return [run('UnsortedSegmentSum', { x: dy, segmentIds }, { numSegments })]
     },
-    (dy, [segmentIds]) => [run('UnsortedSegmentSum', { x: dy, segmentIds }, { numSegments: table.shape[0] })],
   ) as tf.Tensor2D
 }
 
@@ -56,7 +67,7 @@ export function linear(x: tf.Tensor2D, w: tf.Tensor, bias?: tf.Tensor): tf.Tenso
   if (!has('BiasAdd')) return tf.add(y, bias)
   return custom(
     [y, bias],
-    () => run('BiasAdd', { x: y, bias }),
+    () => ({ value: run('BiasAdd', { x: y, bias }), saved: [] }),
     (dy) => [dy, run('RowSum', { x: dy })],
   ) as tf.Tensor2D
 }
@@ -74,10 +85,9 @@ export function addLowRank(
 ): tf.Tensor2D {
   return custom(
     [y, x, a, b],
-    (save) => {
+    () => {
       const narrow = linear(x, a).mul(scale) as tf.Tensor2D
-      save([x, a, b, narrow])
-      return tf.add(y, linear(narrow, b))
+      return { value: tf.add(y, linear(narrow, b)), saved: [x, a, b, narrow] }
     },
     (dy, [x, a, b, narrow]) => {
       const dnarrow = tf.matMul(dy, b as tf.Tensor2D).mul(scale) as tf.Tensor2D
@@ -103,12 +113,11 @@ export function rmsNorm(x: tf.Tensor2D, w: tf.Tensor, eps: number): tf.Tensor2D 
   }
   return custom(
     [x, w],
-    (save) => {
-      const [y, inverse] = run<tf.Tensor[]>('RmsNorm', { x, w }, { eps })
-      save([x, w, inverse])
-      return y
+    () => {
+      const [value, inverse] = runAll('RmsNorm', { x, w }, { eps }) as Two
+      return { value, saved: [x, w, inverse] }
     },
-    (dy, [x, w, inverse]) => run('RmsNormGrad', { x, w, inverse, dy }),
+    (dy, [x, w, inverse]) => runAll('RmsNormGrad', { x, w, inverse, dy }),
   ) as tf.Tensor2D
 }
 
@@ -119,17 +128,15 @@ export function rmsNorm(x: tf.Tensor2D, w: tf.Tensor, eps: number): tf.Tensor2D 
 export function rotary(x: tf.Tensor2D, cos: tf.Tensor2D, sin: tf.Tensor2D): tf.Tensor2D {
   const [rows, half] = cos.shape
   if (!has('Rotary')) {
-    const [lo, hi] = tf.split(x.reshape([rows, x.shape[1] / (2 * half), 2, half]), 2, 2)
+    const halves = tf.split(x.reshape([rows, x.shape[1] / (2 * half), 2, half]), 2, 2)
+    const [lo, hi] = [itemAt(halves, 0), itemAt(halves, 1)]
     const c = cos.reshape([rows, 1, 1, half])
     const s = sin.reshape([rows, 1, 1, half])
     return tf.concat([lo.mul(c).sub(hi.mul(s)), hi.mul(c).add(lo.mul(s))], 2).reshape(x.shape)
   }
   return custom(
     [x],
-    (save) => {
-      save([cos, sin])
-      return run('Rotary', { x, cos, sin }, { sign: 1 })
-    },
+    () => ({ value: run('Rotary', { x, cos, sin }, { sign: 1 }), saved: [cos, sin] }),
     (dy, [cos, sin]) => [run('Rotary', { x: dy, cos, sin }, { sign: -1 })],
   ) as tf.Tensor2D
 }
@@ -154,12 +161,11 @@ export function attention(
     ) as tf.Tensor2D
   return custom(
     [q, k, v],
-    (save) => {
-      const [out, lse] = run<tf.Tensor[]>('PackedAttention', { q, k, v }, { shape })
-      save([q, k, v, out, lse])
-      return out
+    () => {
+      const [value, lse] = runAll('PackedAttention', { q, k, v }, { shape }) as Two
+      return { value, saved: [q, k, v, value, lse] }
     },
-    (dout, [q, k, v, out, lse]) => run('PackedAttentionGrad', { q, k, v, out, lse, dout }, { shape }),
+    (dout, [q, k, v, out, lse]) => runAll('PackedAttentionGrad', { q, k, v, out, lse, dout }, { shape }),
   ) as tf.Tensor2D
 }
 
@@ -171,16 +177,16 @@ function composedAttention(
   shape: AttentionShape,
 ): tf.Tensor2D {
   const { offsets, heads, kvHeads, dim } = shape
-  const sequences = offsets.length - 1
-  let longest = 0
-  for (let s = 0; s < sequences; s++) longest = Math.max(longest, offsets[s + 1] - offsets[s])
+  const parts = spans(offsets)
+  const sequences = parts.length
+  const longest = parts.reduce((most, [first, end]) => Math.max(most, end - first), 0)
   const toPadded = new Int32Array(sequences * longest)
-  const toPacked = new Int32Array(offsets[sequences])
-  for (let s = 0; s < sequences; s++)
+  const toPacked = new Int32Array(offsets.at(-1) ?? 0)
+  for (const [s, [first, end]] of parts.entries())
     for (let i = 0; i < longest; i++) {
-      const row = offsets[s] + i
-      if (row < offsets[s + 1]) toPacked[row] = s * longest + i
-      toPadded[s * longest + i] = Math.min(row, offsets[s + 1] - 1)
+      const row = first + i
+      if (row < end) toPacked[row] = s * longest + i
+      toPadded[s * longest + i] = Math.min(row, end - 1)
     }
   const spread = (x: tf.Tensor2D, count: number) => {
     const padded = tf.gather(x, tf.tensor1d(toPadded, 'int32')).reshape([sequences, longest, count, dim])
@@ -207,10 +213,13 @@ export function swiglu(gate: tf.Tensor2D, up: tf.Tensor2D): tf.Tensor2D {
   if (!has('SwiGlu')) return gate.mul(tf.sigmoid(gate)).mul(up)
   return custom(
     [gate, up],
-    (save) => {
-      save([gate, up])
-      return run('SwiGlu', { gate, up })
-    },
-    (dy, [gate, up]) => run('SwiGluGrad', { gate, up, dy }),
+    () => ({ value: run('SwiGlu', { gate, up }), saved: [gate, up] }),
+    (dy, [gate, up]) => runAll('SwiGluGrad', { gate, up, dy }),
   ) as tf.Tensor2D
+}
+
+/** Concatenates tensors along an axis. The only tensor of a list is returned itself. */
+export function concatenated<T extends tf.Tensor>(tensors: T[], axis: number): T {
+  const [first, ...others] = tensors
+  return first && others.length === 0 ? first : tf.concat(tensors, axis)
 }

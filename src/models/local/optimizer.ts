@@ -3,6 +3,7 @@ import * as tf from '../../tensorflow/tensorflow.ts'
 import { activeHeap } from './backend/wasm.ts'
 import { sizeOf } from './kernels/heap.ts'
 import { type Params, variable, weight } from './params.ts'
+import { takeScalar } from './take-scalar.ts'
 
 type AdamOptions = {
   readonly learningRate: number
@@ -93,7 +94,7 @@ function checkMoment(
   shape: readonly number[],
   tensors: OptimizerState['tensors'],
 ): void {
-  const [, kind, name] = /^([mv])\.(.+)$/s.exec(key) ?? []
+  const [, kind, name = ''] = /^([mv])\.(.+)$/s.exec(key) ?? []
   const refuse = (what: string): never => {
     throw new RlError(`the optimiser's state has ${key} ${what}`, {
       code: 'model.optimizer',
@@ -119,7 +120,8 @@ function adamStep(
   const decay = learningRate * weightDecay
   const heap = activeHeap()
   if (heap) {
-    const [p, g, first, second] = [value, gradient, m, v].map(heap.pointer)
+    const [p, g] = [heap.pointer(value), heap.pointer(gradient)]
+    const [first, second] = [heap.pointer(m), heap.pointer(v)]
     heap.kernels.adamw(p, g, first, second, value.size, scale, beta1, beta2, size, root, epsilon, decay)
     return
   }
@@ -141,9 +143,7 @@ export async function squaredNorm(gradients: Iterable<tf.Tensor>): Promise<numbe
     return total
   }
   for (const gradient of gradients) {
-    const sum = tf.tidy(() => gradient.square().sum())
-    total += (await sum.data())[0]
-    sum.dispose()
+    total += await takeScalar(tf.tidy(() => gradient.square().sum()))
   }
   return total
 }

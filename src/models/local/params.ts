@@ -1,4 +1,5 @@
 import { RlError } from '../../errors.ts'
+import { itemAt } from '../../item-at.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { ModelConfig } from './config.ts'
@@ -70,7 +71,7 @@ export function initParams(config: ModelConfig, seed: Seed): Params {
     if (shape.length === 1) values.fill(name.endsWith('.bias') ? 0 : 1)
     else {
       const residual = name.endsWith('o_proj.weight') || name.endsWith('down_proj.weight')
-      const deviation = 1 / Math.sqrt(shape[1])
+      const deviation = 1 / Math.sqrt(itemAt(shape, 1))
       fillNormal(values, residual ? deviation / Math.sqrt(2 * config.layers) : deviation, seedOf(seed, name))
     }
     params.set(name, variable(values, shape))

@@ -1,32 +1,24 @@
 import { RlError } from '../../errors.ts'
 import { seedOf } from '../../random.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
-import type { Prompt, TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
+import type { TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
 import { describeBackend, openBackend } from './backend/backend.ts'
 import { openSharedWeights, type SharedWeights } from './backend/shared-weights.ts'
 import { activeHeap } from './backend/wasm.ts'
 import { adapterOf, readOptimizer, readWeights, writeModelFolder } from './checkpoint.ts'
 import type { ModelConfig } from './config.ts'
 import { createDecoder } from './decoder/decoder.ts'
+import { generateTogether } from './generate-together.ts'
 import { type Adapter, initLora, loraScale } from './lora.ts'
-import {
-  assertFits,
-  assertTensorsFit,
-  cacheBytesPerToken,
-  LEAST_PASS,
-  memoryLimit,
-  memoryNeed,
-  type Pass,
-  passesOf,
-} from './memory.ts'
+import { cacheBytesPerToken } from './memory.ts'
+import { planMemory } from './memory-plan.ts'
 import type { Calls, LocalGeneration, LocalRequest, Ready, TokenEvent, WorkerOptions } from './messages.ts'
 import { type ModelFolder, readModelFolder } from './model-folder.ts'
-import { hasFusedKernels } from './ops.ts'
+import { numberTokens } from './open-places.ts'
 import { initParams, type LocalModel, type Params, parameterCount, paramShapes, variable } from './params.ts'
 import type { NamedTensor } from './safetensors.ts'
-import { createSampler, type SampleResult } from './sampler.ts'
-import type { Draw } from './sampling.ts'
-import { createTokenizer, type Tokenizer } from './tokenizer.ts'
+import { createSampler } from './sampler.ts'
+import { createTokenizer } from './tokenizer.ts'
 import { createTrainer } from './trainer.ts'
 
 /** A model in this thread's memory, ready for sampling and training. */
@@ -77,20 +69,16 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   const trainable = adapter
     ? adapter.tensors.reduce((sum, { values }) => sum + values.length, 0)
     : parameterCount(config)
-  const needed = (training: ({ readonly tokens: number } & Pass) | null) =>
-    memoryNeed(config, {
-      trainable: training ? trainable : 0,
-      cacheBytes: cacheTokens * perToken,
-      ...(training ?? { tokens: 0 }),
-      packs: backend.name === 'wasm',
-    })
-  // The limit is taken before any memory is.
-  const limit = memoryLimit(backend.name)
-  assertTensorsFit(name, config, backend.mostTensorBytes)
-  const composed = (longest: number) => (hasFusedKernels() ? {} : { composedTokens: longest })
-  const least = Math.min(LEAST_PASS, whole.contextTokens)
-  const leastPass = { tokens: least, recompute: true, ...composed(least) }
-  assertFits(name, needed(options.trains ? leastPass : null), limit)
+  // The plan is made before any memory is taken.
+  const memory = planMemory({
+    name,
+    config,
+    trainable,
+    cacheBytes: cacheTokens * perToken,
+    mostSampleTokens: whole.contextTokens,
+    backend,
+  })
+  memory.assertOpens(options.trains)
 
   // Trained weights differ in each process, so they are not shared.
   const heap = adapter || !options.trains ? activeHeap() : undefined
@@ -108,6 +96,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   const sampler = createSampler(config, decoder, {
     maxSequences: options.maxSequences,
     decode: (tokens) => tokenizer.decode(tokens),
+    numbers: numberTokens(tokenizer),
   })
 
   return {
@@ -119,46 +108,13 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
       backend: describeBackend(backend),
       cacheTokens: decoder.capacity,
     },
-    async generate(requests, signal, onToken) {
-      const failed = new AbortController()
-      const either = AbortSignal.any([signal, failed.signal])
-      const prompts = requests.map(({ prompt }) => promptTokens(tokenizer, prompt, config))
-      const results = requests.map(async (request, index) => {
-        const result = await sampler.submit(
-          {
-            ...request,
-            prompt: prompts[index],
-            topP: request.topP ?? 1,
-            stopTokens: [...(request.stopTokens ?? []), ...specialStops(tokenizer, request)],
-            stopTexts: request.stopTexts ?? [],
-            onToken: onToken && teller(index, prompts[index], onToken),
-          },
-          either,
-        )
-        return generation(tokenizer, request, prompts[index], result)
-      })
-      try {
-        return await Promise.all(results)
-      } catch (error) {
-        failed.abort(error)
-        await Promise.allSettled(results)
-        throw error
-      }
-    },
+    generate: (requests, signal, onToken) =>
+      generateTogether({ tokenizer, config, sampler }, requests, signal, onToken),
     idle: () => sampler.idle(),
     score: ({ samples, temperature }) => trainer.score(samples, { temperature }),
     async update({ samples, options }) {
       const lengths = samples.map((sample) => sample.tokens.length)
-      const { tokenBudget, layers: trainedLayers } = options
-      const free = limit.bytes - needed({ tokens: 0, recompute: false }).total
-      const pass = { trainedLayers, ...composed(Math.max(0, ...lengths)) }
-      const passes = passesOf(config, lengths, { tokenBudget, free, ...pass })
-      const largest = Math.min(
-        lengths.reduce((a, b) => a + b, 0),
-        passes.mostTokens,
-      )
-      const recompute = largest > passes.keptTokens
-      assertFits(name, needed({ tokens: largest, recompute, ...pass }), limit)
+      const passes = memory.passesFor(lengths, options)
       try {
         return await trainer.update(samples, options, passes)
       } finally {
@@ -201,61 +157,6 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
       shared?.close()
       return null
     },
-  }
-}
-
-function promptTokens(tokenizer: Tokenizer, prompt: Prompt, { contextTokens }: ModelConfig): Int32Array {
-  if ('tokens' in prompt) return Int32Array.from(prompt.tokens)
-  const text =
-    'text' in prompt
-      ? prompt.text
-      : tokenizer.renderChat(prompt.messages, { variables: prompt.template, tools: prompt.tools })
-  const bytes = Buffer.byteLength(text)
-  // Even with tokens of the longest kind the prompt would not fit. This check costs nothing.
-  if (bytes > SHORTENED * tokenizer.mostTokenBytes * contextTokens)
-    throw new RlError(`the prompt has ${bytes} bytes; the model's context length is ${contextTokens}`, {
-      code: 'model.context',
-      hint: 'shorten it',
-    })
-  return tokenizer.encode(text, { begin: 'text' in prompt })
-}
-
-/** Normal forms may make a text shorter by this factor. */
-const SHORTENED = 4
-
-function teller(index: number, prompt: Int32Array, onToken: (event: TokenEvent) => void) {
-  let promptTokens: Int32Array | undefined = prompt
-  return (draw: Draw, top: readonly Draw[]) => {
-    onToken({ index, draw, top, promptTokens })
-    promptTokens = undefined
-  }
-}
-
-/** Texts have no special tokens. A special token as stop text is recognised by its id. */
-function specialStops(tokenizer: Tokenizer, { stopTexts = [] }: LocalRequest): number[] {
-  const ids = stopTexts.map((text) => tokenizer.tokenId(text))
-  return ids.filter((id) => id !== undefined).filter((id) => tokenizer.isSpecial(id))
-}
-
-function generation(
-  tokenizer: Tokenizer,
-  { stopTexts = [] }: LocalRequest,
-  prompt: Int32Array,
-  { tokens, logprobs, finish, stopText, cachedTokens, top }: SampleResult,
-): LocalGeneration {
-  const whole = tokenizer.decode(tokens)
-  const cut = stopText === null ? -1 : whole.indexOf(stopTexts[stopText])
-  const last = tokens.length > 0 ? tokenizer.tokenText(tokens[tokens.length - 1]) : ''
-  const stoppedBy = stopText ?? (finish === 'stop' ? stopTexts.indexOf(last) : -1)
-  return {
-    text: cut < 0 ? whole : whole.slice(0, cut),
-    finish,
-    tokens,
-    logprobs,
-    promptTokens: prompt,
-    stopText: stopTexts[stoppedBy] ?? null,
-    top,
-    usage: { promptTokens: prompt.length, cachedTokens, completionTokens: tokens.length },
   }
 }
 

@@ -7,7 +7,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
-import { safeParse } from '../../safe-parse.ts'
+import { firstIssue, safeParse } from '../../safe-parse.ts'
 import { readText } from '../../text-file.ts'
 import { byName } from '../names.ts'
 import { bf16ToF32, f16ToF32, f32ToBf16, f32ToF16 } from './half.ts'
@@ -16,7 +16,7 @@ import { refusePointer } from './lfs-pointer.ts'
 /** Dtypes of weights. A file may have others, but they cannot be read. */
 export type WeightDtype = 'F32' | 'F16' | 'BF16'
 
-const BYTES: Readonly<Record<string, number>> = {
+const BYTES = {
   F64: 8,
   F32: 4,
   F16: 2,
@@ -32,7 +32,7 @@ const BYTES: Readonly<Record<string, number>> = {
   U16: 2,
   U8: 1,
   BOOL: 1,
-}
+} as const
 const MAX_HEADER_BYTES = 100_000_000
 
 export type TensorEntry = {
@@ -89,11 +89,11 @@ export function parseHeader(bytes: Uint8Array, fileBytes: number, source = 'mode
   const entries: [string, TensorEntry][] = []
   for (const [name, raw] of Object.entries(tensors)) {
     const parsed = safeParse(entrySchema, raw)
-    if (!parsed.success) throw refuse(`tensor ${name}: ${parsed.error.issues[0].message}`)
+    if (!parsed.success) throw refuse(`tensor ${name}: ${firstIssue(parsed.error).message}`)
     const { dtype, shape } = parsed.data
     const [begin, end] = parsed.data.data_offsets
-    if (!Object.hasOwn(BYTES, dtype)) throw refuse(`tensor ${name}: unknown dtype ${dtype}`)
-    const length = shape.reduce((product, extent) => product * extent, BYTES[dtype])
+    if (!isDtype(dtype)) throw refuse(`tensor ${name}: unknown dtype ${dtype}`)
+    const length = shape.reduce<number>((product, extent) => product * extent, BYTES[dtype])
     if (!Number.isSafeInteger(length) || end - begin !== length)
       throw refuse(
         `tensor ${name}: ${dtype} [${shape.join(', ')}] needs ${length} bytes, data_offsets [${begin}, ${end}]`,
@@ -167,20 +167,19 @@ export async function openShards(indexPath: string): Promise<TensorSource> {
   }
   try {
     const entries = new Map<string, TensorEntry>()
+    const homes = new Map<string, TensorSource>()
     for (const [name, file] of Object.entries(index.weight_map)) {
       if (basename(file) !== file) throw damaged(indexPath, `shard ${file} is outside of the folder`)
       const shard = shards.get(file) ?? (await openSafetensors(join(dirname(indexPath), file)))
       shards.set(file, shard)
       entries.set(name, find(shard.entries, name, file))
+      homes.set(name, shard)
     }
     for (const [file, shard] of shards)
       for (const name of shard.entries.keys())
         if (index.weight_map[name] !== file)
           throw damaged(indexPath, `tensor ${name} of ${file} is not placed there by it`)
-    const read = (name: string) => {
-      find(entries, name, indexPath)
-      return shards.get(index.weight_map[name])!.read(name)
-    }
+    const read = (name: string) => find(homes, name, indexPath).read(name)
     return { entries, metadata: {}, read, close }
   } catch (error) {
     await close()
@@ -267,10 +266,14 @@ async function readRange(file: FileHandle, path: string, position: number, lengt
   return bytes
 }
 
-function find(entries: ReadonlyMap<string, TensorEntry>, name: string, source: string): TensorEntry {
-  const entry = entries.get(name)
-  if (!entry) throw damaged(source, `there is no tensor ${name}`)
-  return entry
+function isDtype(name: string): name is keyof typeof BYTES {
+  return Object.hasOwn(BYTES, name)
+}
+
+function find<T>(values: ReadonlyMap<string, T>, name: string, source: string): T {
+  const found = values.get(name)
+  if (!found) throw damaged(source, `there is no tensor ${name}`)
+  return found
 }
 
 function damaged(source: string, message: string, cause?: unknown): RlError {

@@ -44,7 +44,7 @@ export function sampleToken(
     return { token, logprob: logprobOf(logits, token, told, allowed) }
   }
   const first = argMax(logits, allowed)
-  const max = logits[first]
+  const max = logits[first]!
   const shares = cumulativeShares(logits, max, told, allowed)
   const normalizer = normalizerOf(shares, max / told)
   const chosen = () => {
@@ -55,7 +55,16 @@ export function sampleToken(
     return draw(cumulativeShares(logits, max, temperature, allowed), allowed, rng)
   }
   const token = chosen()
-  return { token, logprob: Math.fround(logits[token] / told - normalizer) }
+  return { token, logprob: Math.fround(logits[token]! / told - normalizer) }
+}
+
+/** Returns a token that the caller gives, with its log-prob. Errors: as `sampleToken`. */
+export function givenToken(
+  logits: Float32Array, // [vocab]
+  token: number,
+  { temperature, tempered = false, allowed }: SamplingOptions,
+): Draw {
+  return { token, logprob: logprobOf(logits, token, tempered && temperature > 0 ? temperature : 1, allowed) }
 }
 
 function logprobOf(
@@ -64,9 +73,9 @@ function logprobOf(
   temperature: number,
   allowed: Int32Array | undefined,
 ): number {
-  const max = logits[argMax(logits, allowed)]
+  const max = logits[argMax(logits, allowed)]!
   const shares = cumulativeShares(logits, max, temperature, allowed)
-  return Math.fround(logits[token] / temperature - normalizerOf(shares, max / temperature))
+  return Math.fround(logits[token]! / temperature - normalizerOf(shares, max / temperature))
 }
 
 function penalised(
@@ -74,8 +83,10 @@ function penalised(
   { tokens, penalty }: NonNullable<SamplingOptions['repeated']>,
 ): Float32Array {
   const scores = Float32Array.from(logits)
-  for (const token of tokens)
-    scores[token] = scores[token] > 0 ? scores[token] / penalty : scores[token] * penalty
+  for (const token of tokens) {
+    const score = scores[token]!
+    scores[token] = score > 0 ? score / penalty : score * penalty
+  }
   return scores
 }
 
@@ -96,31 +107,31 @@ function drawCut(
   // Sorting a whole real vocabulary would take longer than the rest of a step.
   const among = topK > 0 && topK <= MOST_SELECTED ? likeliest(logits, topK, allowed) : allowed
   for (let i = 0, n = among?.length ?? logits.length; i < n; i++) {
-    const token = among ? among[i] : i
-    const weight = Math.exp((logits[token] - max) / temperature)
+    const token = among ? among[i]! : i
+    const weight = Math.exp((logits[token]! - max) / temperature)
     if (weight >= minP) weights.set(token, weight)
   }
   const kept = [...weights].sort(([a, x], [b, y]) => y - x || a - b).slice(0, topK > 0 ? topK : undefined)
   const sum = kept.reduce((total, [, weight]) => total + weight, 0)
   let count = 0
   let mass = 0
-  while (count < kept.length && (count === 0 || mass < topP * sum)) mass += kept[count++][1]
+  while (count < kept.length && (count === 0 || mass < topP * sum)) mass += kept[count++]![1]
   let left = uniform() * mass
   for (const [token, weight] of kept.slice(0, count)) {
     left -= weight
     if (left < 0) return token
   }
-  return kept[count - 1][0]
+  return kept[count - 1]![0]
 }
 
 /** Returns the `count` likeliest allowed tokens, likeliest first. */
 export function topTokens(logits: Float32Array, count: number, allowed?: Int32Array): Draw[] {
   if (count === 0) return []
-  const max = logits[argMax(logits, allowed)]
+  const max = logits[argMax(logits, allowed)]!
   const normalizer = normalizerOf(cumulativeShares(logits, max, 1, allowed), max)
   return likeliest(logits, count, allowed).map((token) => ({
     token,
-    logprob: Math.fround(logits[token] - normalizer),
+    logprob: Math.fround(logits[token]! - normalizer),
   }))
 }
 
@@ -129,11 +140,11 @@ const MOST_SELECTED = 256
 /** Returns the `count` likeliest allowed tokens in order. Ties go to the lowest id. */
 function likeliest(logits: Float32Array, count: number, allowed: Int32Array | undefined): number[] {
   const best: number[] = []
-  const before = (a: number, b: number) => logits[a] > logits[b] || (logits[a] === logits[b] && a < b)
+  const before = (a: number, b: number) => logits[a]! > logits[b]! || (logits[a] === logits[b] && a < b)
   const consider = (token: number) => {
-    if (best.length === count && !before(token, best[count - 1])) return
+    if (best.length === count && !before(token, best[count - 1]!)) return
     let place = best.length
-    while (place > 0 && before(token, best[place - 1])) place--
+    while (place > 0 && before(token, best[place - 1]!)) place--
     best.splice(place, 0, token)
     best.length = Math.min(best.length, count)
   }
@@ -154,12 +165,12 @@ function cumulativeShares(
   // With a real vocabulary this loop takes a tenth of a step, so it has no conditions.
   if (!allowed)
     for (let i = 0; i < count; i++) {
-      sum += Math.exp((logits[i] - max) / temperature)
+      sum += Math.exp((logits[i]! - max) / temperature)
       shares[i] = sum
     }
   else
     for (let i = 0; i < count; i++) {
-      sum += Math.exp((logits[allowed[i]] - max) / temperature)
+      sum += Math.exp((logits[allowed[i]!]! - max) / temperature)
       shares[i] = sum
     }
   return shares
@@ -167,7 +178,7 @@ function cumulativeShares(
 
 /** Returns log sum exp of the logits over the temperature, from their running sums. `max` is divided by the temperature too. */
 function normalizerOf(shares: Float64Array, max: number): number {
-  const result = max + Math.log(shares[shares.length - 1])
+  const result = max + Math.log(shares[shares.length - 1]!)
   if (!Number.isFinite(result)) throw notFinite()
   return result
 }
@@ -186,24 +197,24 @@ function notFinite(): RlError {
 }
 
 function argMax(logits: Float32Array, allowed: Int32Array | undefined): number {
-  let best = allowed ? allowed[0] : 0
+  let best = allowed ? allowed[0]! : 0
   if (allowed) {
-    for (const token of allowed) if (logits[token] > logits[best]) best = token
-  } else for (let token = 1; token < logits.length; token++) if (logits[token] > logits[best]) best = token
+    for (const token of allowed) if (logits[token]! > logits[best]!) best = token
+  } else for (let token = 1; token < logits.length; token++) if (logits[token]! > logits[best]!) best = token
   return best
 }
 
 function draw(shares: Float64Array, allowed: Int32Array | undefined, { uniform }: Rng): number {
-  const at = uniform() * shares[shares.length - 1]
+  const at = uniform() * shares[shares.length - 1]!
   // Find the first cumulative share above the draw, by bisection.
   let low = 0
   let high = shares.length - 1
   while (low < high) {
     const middle = (low + high) >> 1
-    if (shares[middle] > at) high = middle
+    if (shares[middle]! > at) high = middle
     else low = middle + 1
   }
-  return allowed ? allowed[low] : low
+  return allowed ? allowed[low]! : low
 }
 
 function drawNucleus(
@@ -218,22 +229,23 @@ function drawNucleus(
   const weights = new Float64Array(count)
   let sum = 0
   for (let i = 0; i < count; i++) {
-    weights[i] = Math.exp((logits[allowed ? allowed[i] : i] - max) / temperature)
-    sum += weights[i]
+    weights[i] = Math.exp((logits[allowed ? allowed[i]! : i]! - max) / temperature)
+    sum += weights[i]!
   }
   // All weights below this floor together have less than 1 - topP. So the nucleus is above it, and only that part is sorted.
   const floor = ((1 - topP) / count) * sum
   const candidates: number[] = []
-  for (let i = 0; i < count; i++) if (weights[i] >= floor) candidates.push(i)
-  candidates.sort((a, b) => weights[b] - weights[a] || a - b)
+  for (let i = 0; i < count; i++) if (weights[i]! >= floor) candidates.push(i)
+  candidates.sort((a, b) => weights[b]! - weights[a]! || a - b)
   let kept = 0
   let mass = 0
-  while (kept < candidates.length && (kept === 0 || mass < topP * sum)) mass += weights[candidates[kept++]]
+  while (kept < candidates.length && (kept === 0 || mass < topP * sum)) mass += weights[candidates[kept++]!]!
   let left = uniform() * mass
   for (let i = 0; i < kept; i++) {
-    left -= weights[candidates[i]]
-    if (left < 0) return allowed ? allowed[candidates[i]] : candidates[i]
+    const candidate = candidates[i]!
+    left -= weights[candidate]!
+    if (left < 0) return allowed ? allowed[candidate]! : candidate
   }
-  const last = candidates[kept - 1]
-  return allowed ? allowed[last] : last
+  const last = candidates[kept - 1]!
+  return allowed ? allowed[last]! : last
 }

@@ -2,7 +2,9 @@
  * Runs templates as Jinja's sandbox does. The template library silently differs in how values are written and in filters of values that
  * are no text. This module also limits the work of a template from outside.
  */
+
 import { Environment, Interpreter } from '@huggingface/jinja'
+import { itemAt } from '../../item-at.ts'
 import { escaped, type TemplateValue, textOf } from './template-values.ts'
 
 type Node = { readonly type: string; readonly [part: string]: unknown }
@@ -316,7 +318,7 @@ export function stripped(
   const goes = (unit: string) => (characters === null ? isSpace(unit) : [...characters].includes(unit))
   let from = 0
   let to = units.length
-  while (left && from < to && goes(units[from])) from++
-  while (right && to > from && goes(units[to - 1])) to--
+  while (left && from < to && goes(itemAt(units, from))) from++
+  while (right && to > from && goes(itemAt(units, to - 1))) to--
   return units.slice(from, to).join('')
 }

@@ -72,5 +72,5 @@ export function escaped(text: string): string {
     "'": '&#39;',
     '"': '&#34;',
   }
-  return text.replaceAll(/[&<>'"]/g, (mark) => marks[mark])
+  return text.replaceAll(/[&<>'"]/g, (mark) => marks[mark] ?? mark)
 }

@@ -26,7 +26,7 @@ export async function sweepLeftovers(parent: string): Promise<void> {
   const names = await readdir(parent)
   for (const name of names) {
     const [, temporary, model, writer] = NAME.exec(name) ?? FORMER_NAME.exec(name) ?? []
-    if (temporary === undefined) continue
+    if (temporary === undefined || model === undefined) continue
     const path = join(parent, name)
     if (!isAbandoned(parseProcess(writer), await untouchedMs(path), LEASE_MS)) continue
     // The writer was killed between the two renames, so this folder has the only copy of the model.

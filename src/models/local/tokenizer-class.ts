@@ -4,6 +4,7 @@
  * For example, SmolLM2's tokenizer.json splits digits, but its class keeps them together. AutoTokenizer also rebuilds further classes
  * (`OTHERS`), which are not implemented here. For any other name tokenizer.json is used unchanged.
  */
+import { ownValue } from '../../own-value.ts'
 import type { RefusePart } from './tokenizer-parts.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -80,12 +81,13 @@ export function readByClass(
   const model = tokenizer.model as Json | undefined
   const name = classOf(tokenizer, options, modelType)
   if (name !== null && OTHERS.has(name)) throw refuse(`tokenizer_class ${name}`)
-  if (name === null || !Object.hasOwn(BUILT, name) || model?.type !== 'BPE') return { tokenizer, anew: null }
+  const build = name === null ? undefined : ownValue(BUILT, name)
+  if (!build || model?.type !== 'BPE') return { tokenizer, anew: null }
   const pieces = name === 'LlamaTokenizer'
   return {
     tokenizer: {
       ...tokenizer,
-      ...BUILT[name](options),
+      ...build(options),
       model: {
         ...model,
         dropout: null,

@@ -1,5 +1,7 @@
 /** tokenizer_config.json: names of special tokens, chat templates, and changes to tokenizer.json. */
+
 import { z } from 'zod'
+import { ownValue } from '../../own-value.ts'
 import { safeParse } from '../../safe-parse.ts'
 import { byName } from '../names.ts'
 import { readByClass } from './tokenizer-class.ts'
@@ -116,7 +118,7 @@ function addedTokens(
 ) {
   const tokens = new Map(added_tokens.map((token) => [token.content, token]))
   const vocabulary = (model.vocab ?? {}) as Readonly<Record<string, number>>
-  const idOf = (content: string) => (Object.hasOwn(vocabulary, content) ? vocabulary[content] : undefined)
+  const idOf = (content: string) => ownValue(vocabulary, content)
   for (const [key, token] of Object.entries(config.added_tokens_decoder ?? {})) {
     const { content } = token
     if ((tokens.get(content)?.id ?? idOf(content)) !== Number(key))

@@ -3,8 +3,10 @@
  * split treats its matches, or what counts as a digit. Such parts are rewritten in forms that it reads completely. A part without such
  * a form is refused: ids that are almost right would be a silent error.
  */
+
 import { z } from 'zod'
-import { safeParse } from '../../safe-parse.ts'
+import { ownValue } from '../../own-value.ts'
+import { firstIssue, safeParse } from '../../safe-parse.ts'
 import { byName } from '../names.ts'
 
 type Part = Readonly<Record<string, unknown>>
@@ -47,7 +49,7 @@ const merges = z.array(z.union([z.string().transform((text) => text.split(' ')),
 function checkModel(given: unknown, refuse: RefusePart): void {
   const parsed = safeParse(modelSchema, given)
   if (!parsed.success) {
-    const [{ path, message }] = parsed.error.issues
+    const { path, message } = firstIssue(parsed.error)
     throw refuse(`${['model', ...path].join('.')}: ${message}`)
   }
   const { type, dropout, continuing_subword_prefix, byte_fallback, unk_token } = parsed.data
@@ -58,7 +60,7 @@ function checkModel(given: unknown, refuse: RefusePart): void {
   if (type === 'Unigram') return
   const vocabulary = safeParse(ids, parsed.data.vocab)
   if (!vocabulary.success) {
-    const [{ path, message }] = vocabulary.error.issues
+    const { path, message } = firstIssue(vocabulary.error)
     throw refuse(`${['model.vocab', ...path].join('.')}: ${message}`)
   }
   const has = (token: string) => Object.hasOwn(vocabulary.data, token)
@@ -86,7 +88,7 @@ const aroundSchema = z.looseObject({
 /** Tokens around a text are found by name, but the file also has their ids. */
 function checkAround(tokenizer: Part, refuse: RefusePart): void {
   const added = safeParse(addedSchema, tokenizer.added_tokens ?? [])
-  if (!added.success) throw refuse(`added_tokens.${added.error.issues[0].path.join('.')}: such an id`)
+  if (!added.success) throw refuse(`added_tokens.${firstIssue(added.error).path.join('.')}: such an id`)
   const vocabulary = (tokenizer.model as { vocab?: Readonly<Record<string, unknown>> }).vocab ?? {}
   const around = safeParse(part, tokenizer.post_processor).data
   for (const one of [around, ...(safeParse(parts, around?.processors).data ?? [])]) {
@@ -94,9 +96,7 @@ function checkAround(tokenizer: Part, refuse: RefusePart): void {
     for (const [name, { ids: own }] of Object.entries(
       safeParse(aroundSchema, one).data?.special_tokens ?? {},
     )) {
-      const id =
-        added.data.find(({ content }) => content === name)?.id ??
-        (Object.hasOwn(vocabulary, name) ? vocabulary[name] : undefined)
+      const id = added.data.find(({ content }) => content === name)?.id ?? ownValue(vocabulary, name)
       if (own.length !== 1 || own[0] !== id)
         throw refuse(`post_processor TemplateProcessing: '${name}' with the ids ${JSON.stringify(own)}`)
     }

@@ -1,6 +1,7 @@
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers'
 import { ZodError } from 'zod'
 import { RlError } from '../../errors.ts'
+import { firstIssue } from '../../safe-parse.ts'
 import { textOf } from '../content.ts'
 import type { ChatMessage, ToolSpec } from '../port.ts'
 import { type ChatTemplate, chatTemplate } from './chat-template.ts'
@@ -223,7 +224,7 @@ function readFiles(files: TokenizerFiles, source: string) {
     if (cause instanceof RlError) throw cause
     if (!(cause instanceof ZodError))
       throw unusable(source, cause instanceof Error ? cause.message : String(cause), cause)
-    const [{ path, message }] = cause.issues
+    const { path, message } = firstIssue(cause)
     throw unusable(source, `${path.join('.') || 'the tokenizer'}: ${message}`, cause)
   }
 }

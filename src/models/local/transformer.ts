@@ -9,20 +9,21 @@ import type { ModelConfig } from './config.ts'
 import { addLowRank, attention, embedding, linear, rmsNorm, rotary, swiglu } from './ops.ts'
 import { type LocalModel, trainedNames, weight } from './params.ts'
 import { recomputed } from './recompute.ts'
+import { spans } from './spans.ts'
 
 /** Sequences end to end: sequence s is tokens[offsets[s] .. offsets[s + 1]]. No sequence is empty. */
 export type Packed = { readonly tokens: Int32Array; readonly offsets: Int32Array }
 
 /** Lays sequences end to end. */
 export function pack(sequences: readonly ArrayLike<number>[]): Packed {
+  const tokens = new Int32Array(sequences.reduce((sum, { length }) => sum + length, 0))
   const offsets = new Int32Array(sequences.length + 1)
-  sequences.forEach((sequence, s) => {
-    offsets[s + 1] = offsets[s] + sequence.length
-  })
-  const tokens = new Int32Array(offsets[sequences.length])
-  sequences.forEach((sequence, s) => {
-    tokens.set(sequence, offsets[s])
-  })
+  let end = 0
+  for (const [s, sequence] of sequences.entries()) {
+    tokens.set(sequence, end)
+    end += sequence.length
+    offsets[s + 1] = end
+  }
   return { tokens, offsets }
 }
 
@@ -46,8 +47,8 @@ export function hiddenStates(
   check(config, tokens, offsets)
   const { headDim, normEps } = config
   const positions = new Int32Array(tokens.length)
-  for (let s = 0; s + 1 < offsets.length; s++)
-    for (let row = offsets[s]; row < offsets[s + 1]; row++) positions[row] = row - offsets[s]
+  for (const [first, end] of spans(offsets))
+    for (let row = first; row < end; row++) positions[row] = row - first
   const angles = rotaryAngles(config, positions)
   const rows: Rows = {
     offsets,
@@ -70,23 +71,48 @@ function decoderLayer(
   model: LocalModel,
   layer: number,
   x: tf.Tensor2D,
-  { offsets, cos, sin }: Rows,
+  { offsets, ...angles }: Rows,
 ): tf.Tensor2D {
+  const { heads, kvHeads, headDim } = model.config
+  const { q, k, v } = attentionInputs(model, layer, x, angles)
+  return afterAttention(model, layer, x, attention(q, k, v, { offsets, heads, kvHeads, dim: headDim }))
+}
+
+/**
+ * Returns a layer's queries [rows, heads x dim] and keys and values [rows, kvHeads x dim], for x [rows, hiddenSize]. Queries and keys are
+ * turned by the angles of their rows. The order of the products decides in which order a gradient adds their parts.
+ */
+export function attentionInputs(
+  model: LocalModel,
+  layer: number,
+  x: tf.Tensor2D,
+  { cos, sin }: Omit<Rows, 'offsets'>,
+): { readonly q: tf.Tensor2D; readonly k: tf.Tensor2D; readonly v: tf.Tensor2D } {
   const { config, params } = model
-  const { heads, kvHeads, headDim, normEps } = config
   const at = `model.layers.${layer}`
-  const normed = rmsNorm(x, weight(params, `${at}.input_layernorm.weight`), normEps)
+  const normed = rmsNorm(x, weight(params, `${at}.input_layernorm.weight`), config.normEps)
   const turned = (name: 'q' | 'k') => {
     const projected = project(model, normed, `${at}.self_attn.${name}_proj`)
     const scaled = config.qkNorm
-      ? rmsNorm(projected, weight(params, `${at}.self_attn.${name}_norm.weight`), normEps)
+      ? rmsNorm(projected, weight(params, `${at}.self_attn.${name}_norm.weight`), config.normEps)
       : projected
     return rotary(scaled, cos, sin)
   }
   const v = project(model, normed, `${at}.self_attn.v_proj`)
-  const mixed = attention(turned('q'), turned('k'), v, { offsets, heads, kvHeads, dim: headDim })
+  return { v, q: turned('q'), k: turned('k') }
+}
+
+/** Returns a layer's output for its input x [rows, hiddenSize] and what attention mixed [rows, heads x dim]. */
+export function afterAttention(
+  model: LocalModel,
+  layer: number,
+  x: tf.Tensor2D,
+  mixed: tf.Tensor2D,
+): tf.Tensor2D {
+  const { config, params } = model
+  const at = `model.layers.${layer}`
   const between = tf.add(x, project(model, mixed, `${at}.self_attn.o_proj`)) as tf.Tensor2D
-  const inner = rmsNorm(between, weight(params, `${at}.post_attention_layernorm.weight`), normEps)
+  const inner = rmsNorm(between, weight(params, `${at}.post_attention_layernorm.weight`), config.normEps)
   const gate = project(model, inner, `${at}.mlp.gate_proj`)
   const up = project(model, inner, `${at}.mlp.up_proj`)
   return tf.add(between, project(model, swiglu(gate, up), `${at}.mlp.down_proj`))
@@ -137,7 +163,7 @@ export function headName({ tiedHead }: ModelConfig): string {
 }
 
 /** Returns x W^T + bias, plus the module's adapter if it has one. */
-export function project({ params, loraScale }: LocalModel, x: tf.Tensor2D, module: string): tf.Tensor2D {
+function project({ params, loraScale }: LocalModel, x: tf.Tensor2D, module: string): tf.Tensor2D {
   const base = linear(x, weight(params, `${module}.weight`), params.get(`${module}.bias`))
   const down = params.get(`${module}.lora_A.weight`)
   if (!down) return base
@@ -179,8 +205,8 @@ export function rotaryAngles(
 }
 
 function check(config: ModelConfig, tokens: Int32Array, offsets: Int32Array): void {
-  for (let s = 0; s + 1 < offsets.length; s++) {
-    const length = offsets[s + 1] - offsets[s]
+  for (const [s, [first, end]] of spans(offsets).entries()) {
+    const length = end - first
     if (length < 1 || length > config.contextTokens)
       throw new RlError(`sequence ${s} has ${length} tokens; the model takes 1 to ${config.contextTokens}`, {
         code: 'model.input',
@@ -193,7 +219,7 @@ function check(config: ModelConfig, tokens: Int32Array, offsets: Int32Array): vo
 /** @throws RlError `model.input` for a token id outside the vocabulary */
 export function checkTokens({ vocabSize }: ModelConfig, tokens: ArrayLike<number>): void {
   for (let i = 0; i < tokens.length; i++)
-    if (!(tokens[i] >= 0 && tokens[i] < vocabSize))
+    if (!(tokens[i]! >= 0 && tokens[i]! < vocabSize))
       throw new RlError(`token id ${tokens[i]} is outside the vocabulary of ${vocabSize}`, {
         code: 'model.input',
         hint: 'the tokenizer and the model must belong together',

@@ -49,10 +49,9 @@ function cutBySpace(cutting: Cutting | null | undefined): void {
 }
 
 /** Returns the pieces of a text without the white space that added tokens among them remove. */
-function stripped(pieces: readonly string[], added: ReadonlyMap<string, Added>): string[] {
-  const isText = (piece: string | undefined) => piece !== undefined && !added.has(piece)
+function stripped(pieces: readonly string[], added: ReadonlyMap<string | undefined, Added>): string[] {
   return pieces.map((piece, i) => {
-    if (!isText(piece)) return piece
+    if (added.has(piece)) return piece
     const left = added.get(pieces[i - 1])?.rstrip ? piece.replace(LEADING, '') : piece
     return added.get(pieces[i + 1])?.lstrip ? left.replace(TRAILING, '') : left
   })

@@ -13,7 +13,7 @@ export type Failed = {
   readonly sent: Wire['body']
 }
 
-type EndpointErrors = {
+export type EndpointErrors = {
   /** Returns a text without the key and without passwords of addresses, at most 500 characters. */
   readonly clean: (text: string) => string
   /** Returns the error for a prompt that is known not to fit; both sizes are in tokens. */

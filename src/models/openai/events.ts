@@ -65,7 +65,7 @@ export function eventReader(): EventReader {
         afterReturn = false
       }
       afterReturn ||= text.endsWith('\r')
-      const [first, ...others] = text.split(/\r\n|\r|\n/)
+      const [first = '', ...others] = text.split(/\r\n|\r|\n/)
       rest.push(first)
       if (others.length === 0) return []
       const whole = [rest.join(''), ...others]

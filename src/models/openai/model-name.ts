@@ -7,12 +7,12 @@ const SUFFIX = /(?:[-@]\d{4}-?\d{2}-?\d{2}|:latest)$/
 
 /** Names are the same despite an owner or a folder in front, a date at the end, or other capitals. */
 export function isSameModel(asked: string, told: string): boolean {
-  const [a, b] = [asked, told].map((name) =>
+  const plain = (name: string) =>
     name
       .trim()
       .toLowerCase()
-      .replace(/\.gguf$/, ''),
-  )
+      .replace(/\.gguf$/, '')
+  const [a, b] = [plain(asked), plain(told)]
   return isOneWithPath(a, b) || isOneWithPath(a, b.replace(SUFFIX, ''))
 }
 

@@ -70,11 +70,12 @@ export function rememberRefusals({
       const names = (field: string) => place(field) >= 0
       const own = Object.keys(kept).find(names)
       if (own !== undefined) return `leave ${own} out of ${key('extraBody')}`
-      const field = Object.keys(KEYS).find((one) => one in sent && names(one))
-      if (field === undefined) return null
-      if (!(field in NEUTRAL)) return `leave ${key(KEYS[field])} out: this model does not take it`
-      const evaluated = section === 'policy' ? `, and evaluation.${KEYS[field]} to 1 or null` : ''
-      return `set ${key(KEYS[field])} to 1${evaluated}: it was asked with ${sent[field]}, which this model does not take`
+      const set = Object.entries(KEYS).find(([one]) => one in sent && names(one))
+      if (set === undefined) return null
+      const [field, name] = set
+      if (!(field in NEUTRAL)) return `leave ${key(name)} out: this model does not take it`
+      const evaluated = section === 'policy' ? `, and evaluation.${name} to 1 or null` : ''
+      return `set ${key(name)} to 1${evaluated}: it was asked with ${sent[field]}, which this model does not take`
     },
   }
 }

@@ -25,7 +25,7 @@ export type EndpointUse = {
 
 type Counter = 'requests' | 'retries' | 'images' | 'untrainable' | 'unsent'
 
-type UseCounter = {
+export type UseCounter = {
   readonly add: (counter: Counter, count?: number) => void
   readonly addTokens: (usage: Generation['usage']) => void
   readonly addFault: (kind: FaultKind) => void

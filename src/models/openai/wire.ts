@@ -1,6 +1,6 @@
 /** Requests and answers of the port in the form of the OpenAI API, with the fields that vLLM and `rl serve` add. */
 import { z } from 'zod'
-import { safeParse } from '../../safe-parse.ts'
+import { firstIssue, safeParse } from '../../safe-parse.ts'
 import { byName } from '../names.ts'
 import type { ChatMessage, GenerateRequest, Generation, ImageRef } from '../port.ts'
 import type { ModelOptions } from '../provider.ts'
@@ -115,6 +115,11 @@ export const wireIds = z
   .nullish()
   .catch(null)
   .transform((list) => (list?.length ? list : null))
+/** Ours: the tokens that were allowed at the place of each token. */
+export const wireAllowed = z
+  .array(z.array(z.int().nonnegative().max(0x7fffffff)))
+  .nullish()
+  .catch(null)
 /** vLLM writes -9999 for minus infinity. No drawn token has either. */
 const logprob = z.number().gt(-9999).max(1e-3).nullable()
 /** A text. Some servers write it in parts. */
@@ -144,6 +149,7 @@ const choiceSchema = z.object({
   text: z.string().optional(),
   finish_reason: z.string().nullish(),
   token_ids: wireIds,
+  allowed_token_ids: wireAllowed,
   prompt_token_ids: wireIds,
   logprobs: z
     .object({
@@ -193,12 +199,12 @@ export function fromWire(
   const refusal = refusalIn(answer)
   if (refusal) throw refusal
   const parsed = safeParse(answerSchema, answer)
-  if (!parsed.success) throw badAnswer(parsed.error.issues[0], [])
+  if (!parsed.success) throw badAnswer(firstIssue(parsed.error), [])
   const { usage, prompt_token_ids, model: name } = parsed.data
   if (parsed.data.choices.length === 0) throw new BadAnswer('empty-choices', 'the answer has no choices')
   const place = placeOfChoice(parsed.data.choices)
   const read = safeParse(choiceSchema, parsed.data.choices[place])
-  if (!read.success) throw badAnswer(read.error.issues[0], ['choices', place])
+  if (!read.success) throw badAnswer(firstIssue(read.error), ['choices', place])
   const choice = read.data
   if (!choice.message && choice.text === undefined)
     throw new BadAnswer('bad-answer', 'the choice has neither a message nor a text')
@@ -212,6 +218,10 @@ export function fromWire(
     choice.logprobs?.content?.map((entry) => entry.logprob) ?? choice.logprobs?.token_logprobs ?? null
   const reasoning = choice.message?.reasoning_content ?? choice.message?.reasoning
   const known = tokens && told?.length === tokens.length && told.every((value) => value !== null)
+  const allowed = choice.allowed_token_ids
+  const isAllowedTold =
+    allowed?.length === tokens?.length &&
+    allowed?.every((ids, i) => ids.length === 0 || ids.includes(tokens?.[i] ?? -1))
   const isOther = model !== undefined && !(name && isSameModel(model, name))
   const refused = choice.finish_reason === 'content_filter' || Boolean(choice.message?.refusal)
   const said = {
@@ -219,6 +229,7 @@ export function fromWire(
     finish: choice.finish_reason === 'length' ? 'length' : 'stop',
     tokens,
     logprobs: known ? Float32Array.from(told as number[]) : null,
+    ...(allowed && isAllowedTold ? { allowed } : {}),
     ...(choice.message?.tool_calls?.length
       ? {
           toolCalls: choice.message.tool_calls.map(({ function: { name, arguments: values } }) => ({

@@ -8,7 +8,20 @@ type Share = {
   readonly n: number
 }
 
-export type Fault = { readonly code: string; readonly message: string; readonly hint: string | null }
+export type Fault = {
+  readonly code: string
+  readonly message: string
+  readonly hint: string | null
+  /** The nearest to what was asked for: another path, or other parts of the query. */
+  readonly near?: Near
+}
+
+export type Near = {
+  readonly path?: string
+  readonly at?: string | null
+  readonly sel?: string
+  readonly type?: string
+}
 
 type RunState =
   | 'never started'
@@ -54,14 +67,11 @@ export type RunHead = {
   readonly type: string | null
   /** Iteration that began last, at the shown position. */
   readonly iteration: number | null
-  readonly iterations: number
+  /** Null if the run's time decides. */
+  readonly iterations: number | null
+  /** Whether the page may act on the run. */
+  readonly actions: boolean
   readonly simulated: boolean
-  /** Positions of the ends of iterations, of the whole log. */
-  readonly ends: readonly { readonly iteration: number; readonly position: number }[]
-  /** Positions that stand out. */
-  readonly marks: readonly { readonly position: number; readonly type: string }[]
-  /** Number of events in equal parts of the log. */
-  readonly density: readonly number[]
   readonly parent: { readonly run: string; readonly position: number } | null
 }
 
@@ -140,7 +150,6 @@ export type Overview = {
     readonly r2: number | null
   }
   readonly policyUpdates: readonly UpdatePoint[]
-  readonly rewardUpdates: readonly UpdatePoint[]
   readonly times: readonly TimePoint[]
   readonly now: readonly Doing[]
   readonly notable: readonly Notable[]
@@ -167,6 +176,8 @@ export type GroupRow = {
   readonly split: string
   readonly share: Share
   readonly cells: readonly Cell[]
+  /** Whether its programs were run against tests. */
+  readonly programs: boolean
   /** Fate of the task, e.g. accepted, or a harder candidate. */
   readonly decision: string | null
 }
@@ -204,20 +215,33 @@ export type StepRow = {
   readonly votes: readonly Vote[]
   readonly probability: number | null
   readonly progress: number | null
+  /** Whether the verdict contradicts true progress. Null if either is not known. */
+  readonly isMisjudged: boolean | null
   /** The judge's share of the reward, the reward's parts, and the advantage in the group. Null if it has none. */
   readonly score: number | null
   readonly reward: number | null
   readonly advantage: number | null
   readonly position: number | null
-  /** Sampled tokens of the step. */
+  /** Tokens of the step, up to the last one that was sampled. */
   readonly tokens: readonly TokenRow[]
 }
 
 export type TokenRow = {
   readonly id: number
-  readonly logprob: number
+  /** Null if the tokenizer of the policy cannot be read. */
+  readonly text: string | null
+  /** Null if it was not sampled. */
+  readonly logprob: number | null
   /** Number of tokens that were allowed here. Null if all were. */
   readonly allowed: number | null
+}
+
+/** A screen of a rollout, in pixels. Its file is a blob of the run. */
+export type Frame = {
+  readonly sha256: string
+  readonly bytes: number
+  readonly width: number
+  readonly height: number
 }
 
 export type TrajectoryPage = {
@@ -230,7 +254,12 @@ export type TrajectoryPage = {
   readonly goal: string | null
   readonly policyVersion: number
   readonly outcome:
-    | { readonly kind: 'scored'; readonly value: number; readonly success: boolean }
+    | {
+        readonly kind: 'scored'
+        readonly value: number
+        readonly success: boolean
+        readonly reason?: string
+      }
     | { readonly kind: 'abstained'; readonly reason: string }
   readonly ended: string
   readonly position: number
@@ -240,6 +269,10 @@ export type TrajectoryPage = {
   readonly steps: readonly StepRow[]
   readonly last: string
   readonly group: readonly Cell[]
+  /** Screens before each action and after the last. Empty if none were recorded. */
+  readonly frames: readonly Frame[]
+  /** Whether the calls of an agent were recorded. */
+  readonly chats: boolean
   readonly tests: readonly { readonly verdict: string; readonly passed: boolean }[] | null
 }
 
@@ -249,6 +282,9 @@ export type EventRow = {
   readonly type: string
   readonly actor: string
   readonly text: string
+  /** Of quiet events in a row: how many they are, and the last one's position. */
+  readonly count?: number
+  readonly until?: number
 }
 
 export type EventsPage = {
@@ -264,6 +300,153 @@ export type EventPage = {
   readonly position: number
   readonly event: Readonly<Record<string, unknown>>
   readonly summary: string
-  readonly cause: EventRow | null
+  /** Natural key. */
+  readonly key: string | null
+  /** Its cause, the cause of that, and so on. */
+  readonly causes: readonly EventRow[]
   readonly led: readonly EventRow[]
+  /** Why the events after it cannot be read. */
+  readonly unread: string | null
+}
+
+/** An `rl` command that a page asked for. */
+export type Job = {
+  readonly id: number
+  readonly run: string
+  /** The command as a person types it. */
+  readonly command: string
+  readonly state: 'waits' | 'runs' | 'done' | 'failed'
+  readonly startedAt: number | null
+  readonly endedAt: number | null
+  /** Output of the command, as JSON. Null until it is done. */
+  readonly result: unknown
+  readonly error: string | null
+}
+
+/** A change that an event made in a context. Null stands for a value that is not there. */
+export type Change = {
+  readonly path: string
+  readonly before: string | null
+  readonly after: string | null
+}
+
+/** A decider at a position, and what the event there changed in it. */
+export type DeciderAt = {
+  readonly role: string
+  readonly state: string
+  /** State before the event. */
+  readonly before: string | null
+  /** Position of the event since which it is in this state. Null if that is not known yet. */
+  readonly since: number | null
+  readonly reads: boolean
+  readonly changes: readonly Change[]
+  /** Number of all changes: `changes` lists the first ones. */
+  readonly changed: number
+  /** Its context, of the asked decider alone. */
+  readonly context: unknown
+}
+
+export type StatesPage = {
+  readonly position: number
+  /** Share of the log for which states are built. */
+  readonly built: number
+  /** Null until the position is built. */
+  readonly deciders: readonly DeciderAt[] | null
+}
+
+/** Events in equal parts of the log, and what stands out in it. */
+export type DensityPage = {
+  /** Last position of the log. */
+  readonly position: number
+  readonly built: number
+  /** Positions of a part. */
+  readonly width: number
+  readonly types: readonly string[]
+  /** Number of events by part, for each type. */
+  readonly counts: readonly (readonly number[])[]
+  readonly ends: readonly { readonly iteration: number; readonly position: number }[]
+  readonly marks: readonly Mark[]
+}
+
+type Mark = {
+  readonly position: number
+  readonly kind: 'fork' | 'stall' | 'failure' | 'turn' | 'note'
+  readonly text: string
+  /** A run that left this one here. */
+  readonly run: string | null
+}
+
+/** Something that the run waits for, in seconds at the shown moment. */
+export type WaitRow = {
+  readonly owner: string
+  readonly waitingFor: string
+  readonly from: string
+  readonly seconds: number
+  readonly of: number
+}
+
+/** A process as the head heard of it last. */
+export type ActorRow = {
+  readonly worker: string
+  readonly role: string
+  readonly host: string
+  readonly pid: number
+  readonly state: string
+  readonly decider: boolean
+  readonly position: number | null
+  readonly silentMs: number
+  readonly stalled: boolean
+  readonly rssMb: number
+  readonly startedAt: number
+  readonly counters: Readonly<Record<string, number>>
+  readonly waits: readonly WaitRow[]
+}
+
+type QueueRow = {
+  readonly name: string
+  /** Work that nobody took, work in hand, and work that was handed out more than once. */
+  readonly pending: number
+  readonly inHand: number
+  readonly again: number
+}
+
+type MachineState = {
+  readonly path: string
+  readonly description: string
+  readonly initial: boolean
+  readonly final: boolean
+  readonly inner: boolean
+}
+
+export type MachineChart = {
+  readonly role: string
+  readonly description: string
+  readonly states: readonly MachineState[]
+  readonly arrows: readonly { readonly from: string; readonly to: string; readonly on: string }[]
+  /** State at the shown position. Null until it is built. */
+  readonly state: string | null
+  readonly since: { readonly position: number; readonly seconds: number | null } | null
+}
+
+export type ActorsPage = {
+  readonly position: number
+  readonly built: number
+  /** Why no state can be told, or null. */
+  readonly unread: string | null
+  readonly machines: readonly MachineChart[]
+  /** Null until the position is built. */
+  readonly waits: readonly WaitRow[] | null
+  /** Null in the past, and if no head answers. `whyNot` says why. */
+  readonly live: {
+    readonly actors: readonly ActorRow[]
+    readonly openWork: number
+    readonly position: number
+    readonly deadLetters: number
+    readonly brokerRestarts: number
+  } | null
+  readonly whyNot: string | null
+  /** Null if they are not recorded. */
+  readonly queues: readonly QueueRow[] | null
+  readonly started: readonly EventRow[]
+  readonly troubles: readonly EventRow[]
 }

@@ -10,11 +10,22 @@ export type Route = {
 /** Patterns in order. `:name` is one part. */
 const PATTERNS: readonly (readonly [screen: string, pattern: string])[] = [
   ['runs', '/'],
+  ['compare', '/compare'],
+  ['ablation', '/ablations/:name'],
   ['overview', '/r/:run'],
   ['iterations', '/r/:run/i'],
   ['iteration', '/r/:run/i/:iteration'],
+  ['group', '/r/:run/g/:iteration/:slot'],
   ['trajectory', '/r/:run/t/:iteration/:slot/:index'],
+  ['problem', '/r/:run/problems/:iteration/:slot'],
+  ['tasks', '/r/:run/tasks'],
+  ['task', '/r/:run/tasks/:slot'],
+  ['judge', '/r/:run/judge'],
+  ['versions', '/r/:run/versions'],
+  ['version', '/r/:run/versions/:role/:version'],
+  ['projections', '/r/:run/projections'],
   ['events', '/r/:run/events'],
+  ['actors', '/r/:run/actors'],
 ]
 
 /**
@@ -43,7 +54,7 @@ function match(pattern: readonly string[], parts: readonly string[]): Record<str
   if (pattern.length !== parts.length) return null
   const params: Record<string, string> = {}
   for (const [i, word] of pattern.entries()) {
-    if (word.startsWith(':')) params[word.slice(1)] = parts[i]
+    if (word.startsWith(':')) params[word.slice(1)] = parts[i] ?? ''
     else if (word !== parts[i]) return null
   }
   return params
@@ -55,6 +66,10 @@ function match(pattern: readonly string[], parts: readonly string[]): Record<str
  */
 export function pathOf(run: string, ...parts: readonly (string | number)[]): string {
   return ['/r', run, ...parts].map((part, i) => (i === 0 ? part : encodeURIComponent(part))).join('/')
+}
+
+export function pathOfAblation(name: string): string {
+  return `/ablations/${encodeURIComponent(name)}`
 }
 
 /**

@@ -17,7 +17,7 @@ export function ticksOf(low: number, high: number, wanted = 5): Scale {
   const ticks: number[] = []
   for (let i = 0; from + i * step <= high + step * 0.999; i++)
     ticks.push(Number((from + i * step).toPrecision(12)))
-  return { low: ticks[0], high: ticks[ticks.length - 1], ticks }
+  return { low: ticks[0] ?? low, high: ticks.at(-1) ?? high, ticks }
 }
 
 /** Returns whole ticks within a range, e.g. of iterations. */

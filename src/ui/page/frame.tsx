@@ -1,14 +1,18 @@
 /** The frame of every page: the bar above, the time machine below, and the screen between them. */
 import { useSignal } from '@preact/signals'
 import type { ComponentType } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
-import type { RunHead } from '../logic/answers.ts'
+import type { Fault, RunHead } from '../logic/answers.ts'
 import { pathOf, type Route } from '../logic/route.ts'
-import { type Answer, isGone, isStranger, ofRun, useAnswer } from './answers.ts'
+import { type Answer, isGone, isStranger, mayAct, ofRun, useAnswer } from './answers.ts'
 import { GLYPHS } from './glyphs.ts'
-import { helpIsOpen, KEYS } from './keys.ts'
+import { commandIsOpen, helpIsOpen, KEYS, paletteIsOpen } from './keys.ts'
+import { useModal } from './parts/modal.ts'
+import { CommandOfView, Palette } from './parts/palette.tsx'
+import { PauseOrResume } from './parts/run-actions.tsx'
 import { FaultBox, Loading } from './parts/states.tsx'
+import { TellMe } from './parts/tell-me.tsx'
 import { at, path, route } from './place.ts'
+import { isReport } from './report.ts'
 import { SCREENS } from './screens.ts'
 import { TimeMachine } from './time-machine.tsx'
 
@@ -18,9 +22,17 @@ export type Screen = ComponentType<ScreenProps>
 
 const TABS: readonly (readonly [name: string, part: string, screens: readonly string[]])[] = [
   ['Overview', '', ['overview']],
-  ['Iterations', 'i', ['iterations', 'iteration', 'trajectory']],
+  ['Iterations', 'i', ['iterations', 'iteration', 'group', 'trajectory', 'problem']],
+  ['Tasks', 'tasks', ['tasks', 'task']],
+  ['Versions', 'versions', ['versions', 'version']],
+  ['Judge', 'judge', ['judge']],
+  ['Actors', 'actors', ['actors']],
+  ['Projections', 'projections', ['projections']],
   ['Events', 'events', ['events']],
 ]
+
+/** Parts that a report does not hold. */
+const OF_A_SERVER: readonly string[] = ['events', 'actors']
 
 export function Frame() {
   const shown = route.value
@@ -30,6 +42,7 @@ export function Frame() {
     () => true,
   )
   const own = run === null ? null : head.value.data
+  mayAct.value = own?.actions ?? true
   return (
     <>
       <a class="skip" href="#content">
@@ -44,8 +57,10 @@ export function Frame() {
       <main id="content" tabindex={-1} class={at.value === null ? 'live' : 'past'}>
         <Content shown={shown} head={own} answer={head.value} />
       </main>
-      {own !== null && <TimeMachine head={own} />}
+      {own !== null && !isReport && <TimeMachine head={own} />}
       {helpIsOpen.value && <Help />}
+      {paletteIsOpen.value && <Palette head={own} />}
+      {commandIsOpen.value && <CommandOfView />}
     </>
   )
 }
@@ -76,13 +91,24 @@ function Content({
         fault={{
           code: 'ui.no-page',
           message: `There is no page ${path.value}.`,
-          hint: 'go to the list of runs: /',
+          hint: null,
+          near: { path: '/' },
         }}
       />
     )
-  if (shown.run !== null && head === null)
+  if (shown.run !== null && head === null && (answer.fault === null || isNowhere(answer.fault)))
     return answer.fault === null ? <Loading /> : <FaultBox fault={answer.fault} />
-  return <Shown key={shown.run ?? ''} route={shown} head={head} />
+  return (
+    <>
+      {answer.fault !== null && head === null && shown.run !== null && <FaultBox fault={answer.fault} />}
+      <Shown key={shown.run ?? ''} route={shown} head={head} />
+    </>
+  )
+}
+
+/** Returns whether there is nothing to show. Of a damaged log, some parts can still be read. */
+function isNowhere({ code }: Fault): boolean {
+  return /^(run|ui)\.|^log\.(not-a-log|unreadable)$/.test(code)
 }
 
 function Bar({ run, head }: { run: string | null; head: RunHead | null }) {
@@ -98,16 +124,26 @@ function Bar({ run, head }: { run: string | null; head: RunHead | null }) {
             {head?.run ?? run}
           </a>
           {head !== null && <StateOf head={head} />}
+          {head !== null && at.value === null && <PauseOrResume head={head} />}
+          {head !== null && !isReport && (
+            <TellMe
+              key={head.run}
+              run={head.run}
+              isOpen={head.state === 'running' || head.state === 'paused'}
+            />
+          )}
           <nav aria-label="screens">
-            {TABS.map(([name, part, screens]) => (
-              <a
-                key={name}
-                href={part === '' ? pathOf(run) : pathOf(run, part)}
-                aria-current={screens.includes(screen) ? 'page' : undefined}
-              >
-                {name}
-              </a>
-            ))}
+            {TABS.filter(([, part]) => !isReport || !OF_A_SERVER.includes(part)).map(
+              ([name, part, screens]) => (
+                <a
+                  key={name}
+                  href={part === '' ? pathOf(run) : pathOf(run, part)}
+                  aria-current={screens.includes(screen) ? 'page' : undefined}
+                >
+                  {name}
+                </a>
+              ),
+            )}
           </nav>
         </>
       )}
@@ -119,6 +155,9 @@ function Bar({ run, head }: { run: string | null; head: RunHead | null }) {
           </a>
         </nav>
       )}
+      <button type="button" class="quiet" aria-label="go to" onClick={() => (paletteIsOpen.value = true)}>
+        {PALETTE_KEYS}
+      </button>
       <button type="button" class="quiet" aria-label="keys" onClick={() => (helpIsOpen.value = true)}>
         ?
       </button>
@@ -127,8 +166,14 @@ function Bar({ run, head }: { run: string | null; head: RunHead | null }) {
   )
 }
 
+/** Keys of the palette on this machine. */
+const PALETTE_KEYS = /Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K'
+
 function StateOf({ head }: { head: RunHead }) {
-  const progress = head.iteration === null ? 'cold start' : `${head.iteration}/${head.iterations}`
+  const progress =
+    head.iteration === null
+      ? 'cold start'
+      : `${head.iteration}${head.iterations === null ? '' : `/${head.iterations}`}`
   return (
     <span class={`state ${head.state.replace(' ', '-')}`} title={head.reason ?? undefined}>
       <span aria-hidden="true">{GLYPHS[head.state] ?? '·'} </span>
@@ -171,8 +216,7 @@ try {
 } catch {}
 
 function Help() {
-  const box = useRef<HTMLDialogElement>(null)
-  useEffect(() => box.current?.showModal(), [])
+  const box = useModal()
   return (
     <dialog ref={box} class="help" aria-labelledby="keys-title" onClose={() => (helpIsOpen.value = false)}>
       <h2 id="keys-title">Keys</h2>
@@ -186,6 +230,14 @@ function Help() {
           </div>
         ))}
       </dl>
+      {!isReport && (
+        <>
+          <p>These pages answer on this machine alone. From another one, bring the port there:</p>
+          <pre class="command">
+            ssh -L {location.port}:127.0.0.1:{location.port} USER@THIS-MACHINE
+          </pre>
+        </>
+      )}
       <button type="button" onClick={() => box.current?.close()}>
         close
       </button>

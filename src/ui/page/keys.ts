@@ -4,13 +4,21 @@ import { pathOf } from '../logic/route.ts'
 import { ask, at, go, route } from './place.ts'
 
 export const helpIsOpen = signal(false)
+export const paletteIsOpen = signal(false)
+/** Whether the `rl` command of the view is shown. */
+export const commandIsOpen = signal(false)
 
 /** `g` and a letter go to a screen. */
 const SCREENS: Readonly<Record<string, readonly [name: string, part: string]>> = {
   r: ['runs', ''],
   o: ['overview', ''],
   i: ['iterations', 'i'],
+  t: ['tasks', 'tasks'],
+  v: ['versions', 'versions'],
+  p: ['projections', 'projections'],
+  j: ['judge', 'judge'],
   e: ['events', 'events'],
+  a: ['actors', 'actors'],
 }
 
 type Key = { readonly keys: string; readonly does: string }
@@ -23,9 +31,16 @@ export const KEYS: readonly Key[] = [
   { keys: '[ ]', does: 'the iteration before, the next one' },
   { keys: ', .', does: 'the event before, the next one' },
   { keys: 'L', does: 'live' },
-  { keys: 'j k', does: 'down and up in a list' },
+  { keys: 'j k', does: 'down and up in a list, or the next step of a rollout and the one before' },
+  { keys: 'Space', does: 'plays the steps of a rollout' },
+  { keys: 'h l', does: 'the rollout, task or version before, the next one' },
+  { keys: 'c', does: 'compares the chosen runs' },
+  { keys: 'p', does: 'pauses the run, or resumes it' },
+  { keys: 'f', does: 'makes a fork before the verdict on the chosen step, or at the shown event' },
   { keys: '/', does: 'filter' },
   { keys: 'y', does: 'copies the link of this view' },
+  { keys: 'x', does: 'the rl command of this view' },
+  { keys: 'Ctrl-K or ⌘K', does: 'goes to a position, rollout, task, version, screen or run' },
   { keys: '?', does: 'these keys' },
   { keys: 'Esc', does: 'closes' },
 ]
@@ -39,6 +54,12 @@ export const steps = signal<{
   iteration: () => {},
 })
 
+/** Effects of j, k and Space on the page of a rollout. Null elsewhere. */
+export const playback = signal<{
+  readonly step: (by: number) => void
+  readonly toggle: () => void
+} | null>(null)
+
 let isGoing = false
 
 export function startKeys(): void {
@@ -50,7 +71,15 @@ export function startKeys(): void {
       if (writes) (target as HTMLElement).blur()
       return
     }
+    if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey) {
+      event.preventDefault()
+      paletteIsOpen.value = true
+      return
+    }
     if (writes || event.ctrlKey || event.metaKey || event.altKey) return
+    if (document.querySelector('dialog[open]')) return
+    // Space presses a button that has the focus.
+    if (event.key === ' ' && target?.matches('button, input')) return
     if (handle(event.key)) event.preventDefault()
   })
 }
@@ -78,12 +107,39 @@ function handle(key: string): boolean {
     case '.':
       steps.value.event(key === ',' ? -1 : 1)
       return true
+    case 'x':
+      commandIsOpen.value = true
+      return true
     case 'y':
       void navigator.clipboard?.writeText(linkOfView())
       return true
+    case ' ':
+      playback.value?.toggle()
+      return playback.value !== null
     case 'j':
     case 'k':
+      if (playback.value !== null) {
+        playback.value.step(key === 'j' ? 1 : -1)
+        return true
+      }
       return moveFocus(key === 'j' ? 1 : -1)
+    case 'h':
+    case 'l': {
+      const other = document.querySelector<HTMLElement>(`[data-walk=${key === 'h' ? 'before' : 'after'}]`)
+      other?.click()
+      return other !== null
+    }
+    case 'c': {
+      const compare = document.querySelector<HTMLElement>('[data-compare]')
+      compare?.click()
+      return compare !== null
+    }
+    case 'p':
+    case 'f': {
+      const action = actionButton(key)
+      action?.click()
+      return action !== null
+    }
     case '/': {
       const filter = document.querySelector<HTMLElement>('[data-filter]')
       filter?.focus()
@@ -92,6 +148,15 @@ function handle(key: string): boolean {
     default:
       return false
   }
+}
+
+/** Button of the row that has the focus, of the chosen row, or of the frame. */
+function actionButton(key: string): HTMLElement | null {
+  const row = document.activeElement?.closest('[data-row]') ?? document.querySelector('[aria-selected=true]')
+  const button = `[data-key=${key}]`
+  return (
+    row?.querySelector<HTMLElement>(button) ?? document.querySelector(`.bar ${button}, .machine ${button}`)
+  )
 }
 
 /** Address of the view. A live view is given as it is. */

@@ -1,6 +1,7 @@
 /** New events in the log of the shown run. A hidden tab does not listen. */
 import { effect, signal } from '@preact/signals'
 import { at, route } from './place.ts'
+import { isReport } from './report.ts'
 
 /** The log's last position, and the types of the new events. Null stands for any. */
 export type Tick = { readonly position: number; readonly types: readonly string[] | null }
@@ -19,7 +20,7 @@ document.addEventListener('visibilitychange', () => {
 
 effect(() => {
   const run = route.value?.run ?? null
-  if (run === null || !isReady.value || isHidden.value || at.value !== null) {
+  if (run === null || isReport || !isReady.value || isHidden.value || at.value !== null) {
     link.value = 'off'
     return
   }

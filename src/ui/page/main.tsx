@@ -5,11 +5,13 @@ import { Frame } from './frame.tsx'
 import { startKeys } from './keys.ts'
 import { isReady } from './live.ts'
 import { path } from './place.ts'
+import { isReport, openReport } from './report.ts'
 import './main.css'
 
 async function begin(): Promise<void> {
+  await openReport()
   const token = location.hash.slice(1)
-  if (token !== '') {
+  if (token !== '' && !isReport) {
     history.replaceState(null, '', location.pathname + location.search)
     await fetchAnswer('/api/session', {
       method: 'POST',

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { RunFolder } from '../../broker/connection.ts'
+import { explain, RlError } from '../../errors.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import { openForReading, type ReadDatabase } from '../../events/read-database.ts'
@@ -55,9 +56,17 @@ export function openFigures(folder: RunFolder, log: LogReader): Figures {
   }
 }
 
-/** Position of the projection that is furthest behind. Null if one is missing or of another version. */
+/** Every table that our projections have. A file may have come from elsewhere, so none may be a view. */
+const OUR_TABLES = ['projections', ...PROJECTIONS.flatMap(({ tables }) => tables.map(({ name }) => name))]
+
+/** Position of the projection that is furthest behind. Null if one is missing, of another version, or without its tables. */
 function positionOf(db: Database.Database): number | null {
   try {
+    const there = db
+      .prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'`)
+      .pluck()
+      .all()
+    if (!OUR_TABLES.every((name) => there.includes(name))) return null
     const rows = db.prepare('SELECT name, version, position FROM projections').all() as {
       name: string
       version: number
@@ -82,6 +91,8 @@ function openCache(log: LogReader): Cache {
   const types = [...projections.interests]
   let folding = false
   let closed = false
+  /** Why the last fold ended early. */
+  let fault: unknown = null
 
   async function fold(): Promise<void> {
     const until = log.head().position
@@ -103,15 +114,34 @@ function openCache(log: LogReader): Cache {
       if (folding || projections.position() === log.head().position) return
       folding = true
       void fold()
-        .catch(() => {})
+        .then(
+          () => {
+            fault = null
+          },
+          (error: unknown) => {
+            if (!closed) fault = error
+          },
+        )
         .finally(() => {
           folding = false
         })
     },
-    read: () => ({ db, position: projections.position() }),
+    read() {
+      if (fault !== null) throw unfolded(fault)
+      return { db, position: projections.position() }
+    },
     close() {
       closed = true
       db.close()
     },
   }
+}
+
+function unfolded(cause: unknown): RlError {
+  const code = cause instanceof RlError ? cause.code : 'ui.figures'
+  return new RlError(`the figures cannot be folded: ${explain(cause)}`, {
+    code,
+    hint: 'rl log RUN verify tells what is wrong with the log',
+    cause,
+  })
 }

@@ -17,6 +17,14 @@ export function groupRollouts(
   )
 }
 
+/** Returns whether a program of these rollouts was run against tests. */
+export function haveTests(log: LogReader, cells: readonly Cell[], at: number): boolean {
+  return cells.some(({ rollout }) => {
+    const position = log.positionOf('key', `ProgramTested/${rollout}`)
+    return position !== null && position <= at
+  })
+}
+
 function cellOf(log: LogReader, rollout: string, at: number, trained: ReadonlySet<string>): Cell {
   const none = {
     rollout,

@@ -1,12 +1,13 @@
 /** One iteration: its groups of rollouts, what followed for each task, and when which work was done. */
 
-import { RlError } from '../../errors.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import { wilson } from '../../learning/interval.ts'
 import type { Cell, GroupRow, IterationPage, Lane, UpdatePoint } from '../logic/answers.ts'
+import { pathOf } from '../logic/route.ts'
 import { eventAt } from './event-at.ts'
-import { groupRollouts } from './group.ts'
+import { groupRollouts, haveTests } from './group.ts'
+import { NotHere } from './not-here.ts'
 import type { OpenRun } from './open-runs.ts'
 
 /** @throws RlError `ui.no-iteration` */
@@ -29,6 +30,7 @@ export function iterationPage({ log }: OpenRun, iteration: number, at: number): 
       split: 'train',
       share: shareOf(cells),
       cells,
+      programs: haveTests(log, cells, at),
       decision: decisionOf(log, slot, iteration, at),
     }
   })
@@ -48,13 +50,14 @@ export function iterationPage({ log }: OpenRun, iteration: number, at: number): 
   }
 }
 
-function noIteration(log: LogReader, iteration: number, at: number): RlError {
+function noIteration(log: LogReader, iteration: number, at: number): NotHere {
   const last = log.newest(['IterationStarted'], at)
   const known =
     last?.type === 'IterationStarted' ? `the last one is ${last.data.iteration}` : 'none has begun'
-  return new RlError(`run '${log.run}' has no iteration ${iteration} at position ${at}`, {
+  return new NotHere(`run '${log.run}' has no iteration ${iteration} at position ${at}`, {
     code: 'ui.no-iteration',
     hint: known,
+    near: last?.type === 'IterationStarted' ? { path: pathOf(log.run, 'i', last.data.iteration) } : {},
   })
 }
 
@@ -71,7 +74,7 @@ export function goalOf(log: LogReader, slot: string, task: string): string | nul
 }
 
 /** The decision on a task: its candidate's fate, or the rewriting that it caused. */
-function decisionOf(log: LogReader, slot: string, iteration: number, at: number): string | null {
+export function decisionOf(log: LogReader, slot: string, iteration: number, at: number): string | null {
   const decided = eventAt(log, `TaskDecided/${slot}/${iteration}`, at)
   const proposed = eventAt(log, `TaskProposed/${slot}/${iteration}`, at)
   if (decided?.type === 'TaskAccepted') return `accepted: ${decided.data.reason}`
@@ -89,7 +92,7 @@ function evaluationRows(
   until: number,
   at: number,
 ): GroupRow[] {
-  const rows = new Map<string, { row: Omit<GroupRow, 'share' | 'cells'>; cells: Cell[] }>()
+  const rows = new Map<string, { row: Omit<GroupRow, 'share' | 'cells' | 'programs'>; cells: Cell[] }>()
   for (const { data } of log.events({ from, until: Math.min(until, at), types: ['TrajectoryCompleted'] })) {
     if (data.purpose !== 'evaluation' || data.iteration !== iteration) continue
     const name = `${data.split}/${data.slot}`
@@ -118,7 +121,12 @@ function evaluationRows(
       error: null,
     })
   }
-  return [...rows.values()].map(({ row, cells }) => ({ ...row, share: shareOf(cells), cells }))
+  return [...rows.values()].map(({ row, cells }) => ({
+    ...row,
+    share: shareOf(cells),
+    cells,
+    programs: haveTests(log, cells, at),
+  }))
 }
 
 const LANES = [

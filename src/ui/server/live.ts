@@ -39,8 +39,9 @@ export function openListeners(): Listeners {
         try {
           const head = log.head().position
           if (head === position) return
-          // A log that was rolled back is shorter. Its page begins anew.
-          const types = head < position ? null : newTypes(log, position + 1, head)
+          // Null stands for any type. A log that was rolled back is shorter, so its page begins anew.
+          const isFew = head >= position && head - position <= MOST_NAMED
+          const types = isFew ? log.typesBetween(position + 1, head) : null
           position = head
           send(`id: ${head}\ndata: ${JSON.stringify({ position: head, types })}\n\n`)
         } catch {
@@ -64,15 +65,4 @@ export function openListeners(): Listeners {
       position = Math.min(position, log.head().position)
     },
   }
-}
-
-/** Types of the new events, each once. Null stands for any. */
-function newTypes(log: LogReader, from: number, until: number): readonly string[] | null {
-  if (until - from > MOST_NAMED) return null
-  const types = new Set<string>()
-  for (let position = from; position <= until; position++) {
-    const row = log.row(position)
-    if (row) types.add(row.type)
-  }
-  return [...types]
 }

@@ -50,7 +50,8 @@ export function textOf({ type, data }: LoggedEvent): string {
     case 'RolloutFailed':
       return `${data.rollout}: ${data.error}`
     case 'TaskAccepted':
-      return `${data.slot}: ${data.direction}, ${data.reason}`
+      // The reason of an accepted one begins with the direction mostly.
+      return `${data.slot}: ${data.reason.startsWith(data.direction) ? '' : `${data.direction}, `}${data.reason}`
     case 'TaskRejected':
       return `${data.slot}: ${data.direction}, ${data.reason}`
     case 'TaskProposed':

@@ -1,13 +1,13 @@
 /** Work of a run at a position: its cold start, or its open iteration. */
-import type { Config } from '../../config.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import type { Doing } from '../logic/answers.ts'
 
-export function doingNow(log: LogReader, config: Config, at: number): Doing[] {
+/** @param judging whether the run has a reward model */
+export function doingNow(log: LogReader, judging: boolean, at: number): Doing[] {
   const begun = log.newest(['IterationStarted'], at)
   const turn = log.newest(['RunPaused', 'RunFailed', 'RunCompleted'], at)
   if (turn?.type === 'RunCompleted') return []
-  if (begun?.type !== 'IterationStarted') return coldStart(log, config, at)
+  if (begun?.type !== 'IterationStarted') return coldStart(log, judging, at)
   const { iteration } = begun.data
   const ended = log.newest(['IterationCompleted'], at)
   if (ended?.type === 'IterationCompleted' && ended.data.iteration >= iteration)
@@ -16,7 +16,7 @@ export function doingNow(log: LogReader, config: Config, at: number): Doing[] {
 }
 
 /** Tasks, and the first versions of both models. */
-function coldStart(log: LogReader, config: Config, at: number): Doing[] {
+function coldStart(log: LogReader, judging: boolean, at: number): Doing[] {
   const added = log.newest(['TaskAdded'], at)
   const total = added?.type === 'TaskAdded' ? added.data.total : null
   const one = (what: string, isThere: boolean): Doing => ({ what, done: isThere ? 1 : 0, of: 1 })
@@ -27,9 +27,7 @@ function coldStart(log: LogReader, config: Config, at: number): Doing[] {
       of: total,
     },
     one('policy version 0', isThere(log, at, 'PolicyUpdated/0')),
-    ...(config.rewardModel.mode === 'off'
-      ? []
-      : [one('reward model version 0', isThere(log, at, 'RewardModelUpdated/0'))]),
+    ...(judging ? [one('reward model version 0', isThere(log, at, 'RewardModelUpdated/0'))] : []),
   ]
 }
 

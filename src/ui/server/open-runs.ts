@@ -1,16 +1,21 @@
 /** Runs whose logs are open for reading. Few stay open at a time. */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
 import { runNames, unknownRun } from '../../broker/run-names.ts'
 import { RlError } from '../../errors.ts'
 import { RUN_ID } from '../../events/envelope.ts'
 import { type LogReader, openLogReader } from '../../events/log-reader.ts'
+import { nearest } from '../../nearest.ts'
+import { pathOf } from '../logic/route.ts'
 import { type Figures, openFigures } from './figures.ts'
+import { NotHere } from './not-here.ts'
+import { type AskPast, askPast } from './past/ask-past.ts'
 
 export type OpenRun = {
   readonly folder: RunFolder
   readonly log: LogReader
   readonly figures: Figures
+  readonly past: AskPast
 }
 
 export type OpenRuns = {
@@ -28,11 +33,13 @@ const KEPT = 8
 export function openRuns(): OpenRuns {
   /** In order of their last use. */
   const kept = new Map<string, OpenRun>()
+  const files = new WeakMap<OpenRun, number>()
 
   function drop(name: string): void {
     const run = kept.get(name)
     kept.delete(name)
     run?.figures.close()
+    run?.past.close()
     run?.log.close()
   }
 
@@ -40,17 +47,19 @@ export function openRuns(): OpenRuns {
     const run = wanted === 'latest' ? newest() : wanted
     const known = kept.get(run)
     // A log that was put in the place of another has another file.
-    if (known && existsSync(known.folder.log)) {
+    if (known && fileOf(known.folder) === files.get(known)) {
       kept.delete(run)
       kept.set(run, known)
       return known
     }
     drop(run)
     const folder = RUN_ID.test(run) ? runFolder(run) : null
-    if (folder === null || !existsSync(folder.log)) throw unknownRun(run.slice(0, 64))
+    if (folder === null || !existsSync(folder.log)) throw notHere(run.slice(0, 64))
+    const file = fileOf(folder)
     const log = openLogReader(folder.log)
-    const opened = { folder, log, figures: openFigures(folder, log) }
+    const opened = { folder, log, figures: openFigures(folder, log), past: askPast(log) }
     kept.set(run, opened)
+    if (file !== undefined) files.set(opened, file)
     for (const name of [...kept.keys()].slice(0, -KEPT)) drop(name)
     return opened
   }
@@ -61,6 +70,17 @@ export function openRuns(): OpenRuns {
       for (const name of [...kept.keys()]) drop(name)
     },
   }
+}
+
+/** Number of a log's file. Undefined if it is gone. */
+function fileOf({ log }: RunFolder): number | undefined {
+  return statSync(log, { throwIfNoEntry: false })?.ino
+}
+
+function notHere(run: string): RlError {
+  const { message, code, hint } = unknownRun(run)
+  const near = nearest(run, runNames())
+  return new NotHere(message, { code, hint, near: { path: near === null ? '/' : pathOf(near) } })
 }
 
 function newest(): string {
@@ -77,7 +97,8 @@ function beganAt(name: string): number {
   try {
     const log = openLogReader(runFolder(name).log)
     try {
-      for (const { time } of log.events({ until: 1 })) return time
+      // A fork begins at the end of what it shares.
+      return log.row((log.parent?.position ?? 0) + 1)?.time ?? 0
     } finally {
       log.close()
     }

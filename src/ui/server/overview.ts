@@ -1,6 +1,7 @@
 /** Overview of a run: whether it learns, its curves, what it does now, and what stands out. */
 import type Database from 'better-sqlite3'
-import type { Config } from '../../config.ts'
+import type { EvaluationConfig } from '../../config-schema/sections.ts'
+import type { LoggedEvent } from '../../events/catalogue.ts'
 import {
   clusteredShare,
   type Estimate,
@@ -9,7 +10,6 @@ import {
   wilson,
 } from '../../learning/interval.ts'
 import { growth, type HealthRow, healthRows, qualityRows, throughputRows } from '../../projections/views.ts'
-import { configAt } from '../../replay/config-at.ts'
 import type {
   GrowthPoint,
   JudgePoint,
@@ -18,6 +18,7 @@ import type {
   TimePoint,
   UpdatePoint,
 } from '../logic/answers.ts'
+import { knownConfig } from './known-config.ts'
 import { notable } from './notable.ts'
 import { doingNow } from './now.ts'
 import type { OpenRun } from './open-runs.ts'
@@ -25,68 +26,101 @@ import type { OpenRun } from './open-runs.ts'
 /** @param since first iteration whose rows are wanted */
 export function overview(run: OpenRun, at: number, since = 0): Overview {
   const { log } = run
-  const config = configAt(log, at)
+  const config = knownConfig(log, at)
   const ended = log.newest(['IterationCompleted'], at)
-  const closed = ended?.type === 'IterationCompleted' ? ended.data.iteration : -1
+  const closed = closedBy(ended)
   const folded = run.figures.read()
   return {
     closed,
     complete: ended === null || (folded !== null && folded.position >= ended.position),
-    ...(folded === null ? NOTHING : figuresOf(folded.db, config, since, closed)),
-    now: doingNow(log, config, at),
+    ...figuresAt(run, config.evaluation, since, ended),
+    now: doingNow(log, config.rewardModel.mode !== 'off', at),
     notable: notable(log, at),
   }
 }
 
 type Figures = Omit<Overview, 'closed' | 'complete' | 'now' | 'notable'>
 
+const UNFOLDED: Overview['verdict'] = { kind: 'open', text: 'Not known yet: the log is still being read.' }
+
 /** Shown until figures are folded. */
 const NOTHING: Figures = {
-  verdict: verdictOfTraining([]),
+  verdict: UNFOLDED,
   success: [],
   judge: [],
   growth: { rows: [], slope: null, intercept: null, r2: null },
   policyUpdates: [],
-  rewardUpdates: [],
   times: [],
 }
 
-function figuresOf(db: Database.Database, config: Config, since: number, closed: number): Figures {
+type Kept = { readonly key: string; readonly figures: Figures }
+
+/** Figures of a run's last question. They change with an end of an iteration alone. */
+const kept = new WeakMap<OpenRun, Kept>()
+
+function figuresAt(
+  run: OpenRun,
+  evaluation: EvaluationConfig,
+  since: number,
+  ended: LoggedEvent | null,
+): Figures {
+  const folded = run.figures.read()
+  if (folded === null) return NOTHING
+  const end = ended?.position ?? 0
+  const key = `${since} ${end} ${run.log.hashAt(end)}`
+  const known = kept.get(run)
+  if (known?.key === key) return known.figures
+  const figures = figuresOf(folded.db, evaluation, since, closedBy(ended))
+  if (folded.position >= end) kept.set(run, { key, figures })
+  // A running head may be one iteration behind. A part of a log tells nothing of the whole.
+  const before = run.log.newest(['IterationCompleted'], end - 1)?.position ?? 0
+  return folded.position < before ? { ...figures, verdict: UNFOLDED } : figures
+}
+
+function closedBy(ended: LoggedEvent | null): number {
+  return ended?.type === 'IterationCompleted' ? ended.data.iteration : -1
+}
+
+function figuresOf(
+  db: Database.Database,
+  evaluation: EvaluationConfig,
+  since: number,
+  closed: number,
+): Figures {
   const tasks = taskRows(db, closed)
-  const updates = healthRows(db)
   return {
-    verdict: verdictOf(tasks, config),
+    verdict: verdictOf(tasks, evaluation),
     success: successPoints(tasks).filter(({ iteration }) => iteration >= since),
     judge: judgePoints(db, since, closed),
     growth: growthOf(db, since, closed),
-    policyUpdates: updatesOf(updates, 'policy', since, closed),
-    rewardUpdates: updatesOf(updates, 'reward-model', since, closed),
+    policyUpdates: updatesOf(healthRows(db), since, closed),
     times: timePoints(db, since, closed),
   }
 }
 
-type TaskRow = {
+export type TaskRow = {
   readonly iteration: number
   readonly purpose: string
   readonly split: string
   readonly task: string
+  readonly slot: string
   readonly policyVersion: number
   readonly n: number
   readonly successes: number
   readonly failed: number
 }
 
-function taskRows(db: Database.Database, closed: number): readonly TaskRow[] {
+export function taskRows(db: Database.Database, closed: number): readonly TaskRow[] {
   return db
     .prepare(
-      `SELECT iteration, purpose, split, task, policy_version AS policyVersion, n, successes, failed
+      `SELECT iteration, purpose, split, task, slot, policy_version AS policyVersion, n, successes, failed
        FROM accuracy WHERE iteration <= ? ORDER BY iteration, purpose, split`,
     )
     .all(closed) as TaskRow[]
 }
 
 function successPoints(rows: readonly TaskRow[]): SuccessPoint[] {
-  const points = new Map<string, TaskRow[]>()
+  const points = new Map<string, [TaskRow, ...TaskRow[]]>()
   for (const row of rows) {
     const name = `${row.iteration} ${seriesOf(row)}`
     const own = points.get(name)
@@ -109,20 +143,18 @@ function successPoints(rows: readonly TaskRow[]): SuccessPoint[] {
   })
 }
 
-function seriesOf({ purpose, split }: TaskRow): string {
+export function seriesOf({ purpose, split }: Pick<TaskRow, 'purpose' | 'split'>): string {
   return purpose === 'evaluation' ? split : purpose
 }
 
 /** Says in one sentence whether the run learns: by the tasks that were measured first and last, in pairs. */
-function verdictOf(rows: readonly TaskRow[], config: Config): Overview['verdict'] {
-  const split = config.evaluation.splits.find((name) =>
-    rows.some((row) => row.purpose === 'evaluation' && row.split === name),
-  )
+function verdictOf(rows: readonly TaskRow[], { splits }: EvaluationConfig): Overview['verdict'] {
+  const split = splits.find((name) => rows.some((row) => row.purpose === 'evaluation' && row.split === name))
   if (split === undefined) return verdictOfTraining(rows)
   const own = rows.filter((row) => row.purpose === 'evaluation' && row.split === split && row.n > 0)
   const first = own.filter(({ iteration }) => iteration === own[0]?.iteration)
   const last = own.filter(({ iteration }) => iteration === own.at(-1)?.iteration)
-  if (first.length === 0 || first[0].iteration === last[0].iteration)
+  if (first.length === 0 || first[0]?.iteration === last[0]?.iteration)
     return {
       kind: 'open',
       text: `Not known yet: ${split} was measured ${first.length === 0 ? 'not yet' : 'once'}.`,
@@ -157,7 +189,7 @@ function told(range: string, { value, low, high }: Estimate, of: string): Overvi
   return { kind: 'open', text: `No difference can be told yet: ${figures}` }
 }
 
-const shareOf = ({ successes, n }: TaskRow) => successes / n
+export const shareOf = ({ successes, n }: TaskRow) => successes / n
 const percent = (share: number) => `${Math.round(share * 100)} %`
 
 function meanOf(rows: readonly TaskRow[]): number {
@@ -165,7 +197,7 @@ function meanOf(rows: readonly TaskRow[]): number {
   return n === 0 ? 0 : rows.reduce((sum, row) => sum + row.successes, 0) / n
 }
 
-function judgePoints(db: Database.Database, since: number, closed: number): JudgePoint[] {
+export function judgePoints(db: Database.Database, since: number, closed: number): JudgePoint[] {
   return qualityRows(db)
     .filter((row) => row.purpose === 'train' && row.iteration >= since && row.iteration <= closed)
     .map(({ iteration, steps, judgements, unreadable, meanVerdict, process, outcome }) => ({
@@ -190,9 +222,9 @@ function growthOf(db: Database.Database, since: number, closed: number): Overvie
   }
 }
 
-function updatesOf(rows: readonly HealthRow[], role: string, since: number, closed: number): UpdatePoint[] {
+function updatesOf(rows: readonly HealthRow[], since: number, closed: number): UpdatePoint[] {
   return rows
-    .filter((row) => row.role === role && row.version >= since && row.version <= closed)
+    .filter((row) => row.role === 'policy' && row.version >= since && row.version <= closed)
     .map(({ version, samples, stopped, metrics }) => ({ version, samples, stopped, metrics }))
 }
 

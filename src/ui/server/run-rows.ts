@@ -1,6 +1,7 @@
 /** The list of runs. Each row reads a few events by the index, so a long log costs no more than a short one. */
 
 import { stateOf } from '../../actors/head/run-state.ts'
+import { plannedIterations } from '../../actors/planned-iterations.ts'
 import { runFolder } from '../../broker/connection.ts'
 import { runNames } from '../../broker/run-names.ts'
 import { loggedConfig } from '../../config.ts'
@@ -64,12 +65,14 @@ function read(run: string): Kept {
       row: {
         run,
         environment,
-        lambda: config.learning.lambda,
+        // Without verdicts there is nothing to weigh.
+        lambda: config.rewardModel.mode === 'off' ? null : config.learning.lambda,
         seed: config.run.seed,
         iteration: begun?.type === 'IterationStarted' ? begun.data.iteration : null,
-        iterations: config.run.iterations,
+        iterations: plannedIterations(config.run),
         events: position,
-        startedAt: log.row(1)?.time ?? null,
+        // A fork begins at the end of what it shares.
+        startedAt: log.row((log.parent?.position ?? 0) + 1)?.time ?? null,
         lastEventAt: log.row(position)?.time ?? null,
         parent: log.parent && { run: log.parent.run, position: log.parent.position },
         stalls: log.countOf('StallDetected'),

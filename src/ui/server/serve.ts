@@ -1,11 +1,11 @@
 /** A server of pages in this process. */
 import { type Listening, listen } from '../../platform/listen.ts'
 import { pageApp } from './app.ts'
+import { openJobs } from './jobs.ts'
 import { openListeners } from './live.ts'
 import { openRuns } from './open-runs.ts'
+import { linkTo, newSecrets, USUAL_PORT } from './secrets.ts'
 import { openSession } from './session.ts'
-
-export const USUAL_PORT = 7717
 
 export type PageServer = {
   /** Address with the link's token in its fragment, which no server sees. */
@@ -23,9 +23,11 @@ export type PageServer = {
 export async function servePages(path: string, wanted?: number): Promise<PageServer> {
   const runs = openRuns()
   const listeners = openListeners()
+  const jobs = openJobs()
   let port = 0
-  const session = openSession(() => port)
-  const app = pageApp({ session, runs, listeners })
+  const secrets = newSecrets()
+  const session = openSession({ secrets, port: () => port })
+  const app = pageApp({ session, runs, listeners, jobs })
   const options = { host: '127.0.0.1', unread: 'end' } as const
   const listening: Listening =
     wanted !== undefined
@@ -33,10 +35,11 @@ export async function servePages(path: string, wanted?: number): Promise<PageSer
       : await listen(app, { ...options, port: USUAL_PORT }).catch(() => listen(app, { ...options, port: 0 }))
   port = listening.port
   return {
-    link: `http://127.0.0.1:${port}${path}#${session.token}`,
+    link: linkTo(port, path, secrets),
     port,
     async close() {
       listeners.close()
+      jobs.close()
       await listening.close()
       runs.close()
     },

@@ -2,40 +2,44 @@
  * Who may read the pages: a browser that came with the link. The link's token is good for one browser, and is
  * exchanged for a cookie.
  */
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { Context, MiddlewareHandler } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import type { HttpEnv } from '../../platform/listen.ts'
+import type { Secrets } from './secrets.ts'
 
 export type Session = {
-  /** The token of the link. */
-  readonly token: string
   /** Takes the link's token, and gives its browser the cookie. Returns false if the token is wrong or used. */
   readonly begin: (context: Context<HttpEnv>, token: unknown) => boolean
   readonly isReader: (context: Context<HttpEnv>) => boolean
 }
 
-/** @param port of the server. Cookies are shared by all ports of a host, so the name of the cookie tells it. */
-export function openSession(port: () => number): Session {
-  const [token, cookie] = [secret(), secret()]
-  let used = false
+export type SessionOptions = {
+  readonly secrets: Secrets
+  /** Port of the server. Cookies are shared by all ports of a host, so the name of the cookie tells it. */
+  readonly port: () => number
+  /** True if a browser has the cookie already. */
+  readonly used?: boolean
+  /** Hears that a browser got the cookie. */
+  readonly onUsed?: () => void
+}
+
+export function openSession({ secrets, port, used: before = false, onUsed }: SessionOptions): Session {
+  const { token, cookie } = secrets
+  let used = before
   const name = () => `rl-ui-${port()}`
   const isReader = (context: Context<HttpEnv>) => equal(getCookie(context, name()) ?? '', cookie)
   return {
-    token,
     isReader,
     begin(context, given) {
       if (isReader(context)) return true
       if (used || typeof given !== 'string' || !equal(given, token)) return false
       used = true
+      onUsed?.()
       setCookie(context, name(), cookie, { httpOnly: true, sameSite: 'Strict', path: '/' })
       return true
     },
   }
-}
-
-function secret(): string {
-  return randomBytes(24).toString('base64url')
 }
 
 function equal(given: string, wanted: string): boolean {

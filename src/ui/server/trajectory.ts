@@ -1,14 +1,24 @@
 /** One rollout, step by step: what was seen and done, the verdicts, the rewards, and the sampled tokens. */
+
 import { RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
 import type { LogReader } from '../../events/log-reader.ts'
-import { type GroupAdvantages, groupAdvantages } from '../../replay/why-step.ts'
+import { itemAt } from '../../item-at.ts'
+import { majorityVerdict } from '../../learning/judge-quality.ts'
+import { progressLabel } from '../../learning/progress-labels.ts'
+import { nearest } from '../../nearest.ts'
+import type { GroupAdvantages } from '../../replay/why-step.ts'
 import type { StepRow, TokenRow, TrajectoryPage } from '../logic/answers.ts'
+import { pathOfRollout } from '../logic/route.ts'
 import { eventAt } from './event-at.ts'
+import { framesOf } from './frames.ts'
 import { groupRollouts } from './group.ts'
+import { advantagesOf, rewardOf, ruleText } from './group-advantages.ts'
 import { goalOf } from './iteration.ts'
+import { NotHere } from './not-here.ts'
 import type { OpenRun } from './open-runs.ts'
+import { type TokenTexts, tokenTexts } from './token-texts.ts'
 
 /** @throws RlError `ui.no-rollout` */
 export function trajectoryPage({ log }: OpenRun, rollout: string, at: number): TrajectoryPage {
@@ -24,7 +34,8 @@ export function trajectoryPage({ log }: OpenRun, rollout: string, at: number): T
     stream.flatMap((event) => (event.type === 'StepScored' ? [[event.data.step, event] as const] : [])),
   )
   const tested = stream.find((event) => event.type === 'ProgramTested')
-  const group = groupAdvantages(log, played as LoggedEvent<'TrajectoryCompleted'>)
+  const group = advantagesOf(log, played as LoggedEvent<'TrajectoryCompleted'>)
+  const texts = tokenTexts(log, data.policyVersion)
   return {
     rollout,
     iteration: data.iteration,
@@ -39,13 +50,15 @@ export function trajectoryPage({ log }: OpenRun, rollout: string, at: number): T
     position: played.position,
     trainedBy: trained.has(rollout) ? data.iteration : null,
     unused: group?.unused ?? null,
-    rule: group === null ? null : ruleOf(group),
-    steps: data.actions.map((_, step) => stepRow(data, step, scored.get(step), group)),
+    rule: group === null ? null : ruleText(group),
+    steps: data.actions.map((_, step) => stepRow(data, step, scored.get(step), group, texts)),
     last: data.observations.at(-1) ?? '',
     group:
       data.purpose === 'evaluation'
         ? []
         : groupRollouts(log, data.iteration, data.slot, perTask, at, trained),
+    frames: framesOf(log, rollout, at),
+    chats: eventAt(log, `CallsRecorded/${rollout}`, at) !== null,
     tests:
       tested?.type === 'ProgramTested'
         ? tested.data.verdicts.map((verdict, i) => ({ verdict, passed: tested.data.passedU8[i] === 1 }))
@@ -62,20 +75,34 @@ function noRollout(log: LogReader, rollout: string, at: number, found: LoggedEve
     })
   const later = log.positionOf('key', `Rollout/${rollout}`)
   const last = log.newest(['TrajectoryCompleted'], at)
-  return new RlError(`run '${log.run}' has no trajectory '${shown}' at position ${at}`, {
+  const nearRollout = nearestRollout(log, rollout, at)
+  return new NotHere(`run '${log.run}' has no trajectory '${shown}' at position ${at}`, {
+    near:
+      later !== null
+        ? { at: String(later) }
+        : nearRollout === null
+          ? {}
+          : { path: pathOfRollout(log.run, nearRollout) },
     code: 'ui.no-rollout',
     hint:
       later !== null
         ? `it ends at position ${later}`
         : last?.type === 'TrajectoryCompleted'
-          ? `the last one is ${last.data.rollout}`
+          ? `the nearest is ${nearRollout}, the last one ${last.data.rollout}`
           : 'no rollout has ended yet',
   })
 }
 
-function ruleOf({ learning }: GroupAdvantages): string {
-  const { reward, lambda, advantage, expert } = learning
-  return `${reward} reward, λ ${lambda}, ${advantage} advantages, std floor ${expert.stdFloor}`
+/** The rollout of the same group, or else of the same iteration, or else the last one. */
+function nearestRollout(log: LogReader, rollout: string, at: number): string | null {
+  const [iteration, slot] = rollout.split('/')
+  const plan = eventAt(log, `IterationPlanned/${iteration}`, at)
+  const slots = plan?.type === 'IterationPlanned' ? plan.data.groups.map((group) => group.slot) : []
+  const name = nearest(slot ?? '', slots) ?? slots[0]
+  const found = name === undefined ? null : eventAt(log, `Rollout/${iteration}/${name}/0`, at)
+  if (found?.type === 'TrajectoryCompleted') return found.data.rollout
+  const last = log.newest(['TrajectoryCompleted'], at)
+  return last?.type === 'TrajectoryCompleted' ? last.data.rollout : null
 }
 
 function stepRow(
@@ -83,16 +110,16 @@ function stepRow(
   step: number,
   scored: LoggedEvent<'StepScored'> | LoggedEvent | undefined,
   group: GroupAdvantages | null,
+  texts: TokenTexts,
 ): StepRow {
   const judged = scored?.type === 'StepScored' ? scored.data : null
   const own = group?.rewarded.find(({ id }) => id === data.rollout)
-  const score = own?.scores[step] ?? null
   return {
     step,
-    action: data.actions[step],
+    action: itemAt(data.actions, step),
     reasoning: data.reasoning?.[step] || null,
-    before: data.observations[step],
-    after: data.observations[step + 1],
+    before: itemAt(data.observations, step),
+    after: itemAt(data.observations, step + 1),
     votes: (judged?.judgements ?? []).map(({ score, critique, reasoning }) => ({
       score,
       critique,
@@ -100,19 +127,29 @@ function stepRow(
     })),
     probability: judged?.probability ?? null,
     progress: judged?.progress ?? null,
-    score,
-    reward:
-      own === undefined || group === null
-        ? null
-        : group.weights.outcome * own.outcome + group.weights.step * (score ?? 0),
+    isMisjudged: judged === null ? null : isMisjudged(judged),
+    score: own?.scores[step] ?? null,
+    reward: rewardOf(group, data.rollout, step),
     advantage: group?.of(data.rollout)?.[step] ?? null,
     position: scored?.position ?? null,
-    tokens: tokensOf(data, step),
+    tokens: tokensOf(data, step, texts),
   }
 }
 
-/** Sampled tokens of a step with their log-probs, from the segment that holds it. */
-function tokensOf({ segments }: EventData<'TrajectoryCompleted'>, step: number): TokenRow[] {
+function isMisjudged({ judgements, progress }: EventData<'StepScored'>): boolean | null {
+  if (progress === null || judgements.length === 0) return null
+  return majorityVerdict(judgements.map(({ score }) => score)) !== progressLabel(progress)
+}
+
+/**
+ * Tokens of a step with their log-probs, from the segment that holds it. After the last sampled one the next prompt
+ * begins.
+ */
+function tokensOf(
+  { segments }: EventData<'TrajectoryCompleted'>,
+  step: number,
+  texts: TokenTexts,
+): TokenRow[] {
   for (const segment of segments) {
     const starts = readInt32(segment.stepStartI32)
     const own = step - segment.firstStep
@@ -120,14 +157,15 @@ function tokensOf({ segments }: EventData<'TrajectoryCompleted'>, step: number):
     const tokens = readInt32(segment.tokensI32)
     const logprobs = readFloat32(segment.logprobsF32)
     const offsets = segment.allowedOffsetsI32 ? readInt32(segment.allowedOffsetsI32) : null
-    const end = own + 1 < starts.length ? starts[own + 1] : tokens.length
+    const next = own + 1 < starts.length ? itemAt(starts, own + 1) : tokens.length
+    const end = segment.maskU8.subarray(0, next).lastIndexOf(1) + 1
     const rows: TokenRow[] = []
-    for (let at = starts[own]; at < end; at++) {
-      if (segment.maskU8[at] !== 1) continue
-      const allowed = offsets === null ? 0 : offsets[at + 1] - offsets[at]
+    for (let at = itemAt(starts, own); at < end; at++) {
+      const allowed = offsets === null ? 0 : itemAt(offsets, at + 1) - itemAt(offsets, at)
       rows.push({
-        id: tokens[at],
-        logprob: logprobs[at],
+        id: itemAt(tokens, at),
+        text: texts(itemAt(tokens, at)),
+        logprob: segment.maskU8[at] === 1 ? itemAt(logprobs, at) : null,
         allowed: allowed === 0 ? null : allowed,
       })
     }

@@ -8,6 +8,7 @@ import { parseConfig } from '../../../src/config.ts'
 import { openSetting } from '../../../src/environments/open.ts'
 import { connectLog } from '../../../src/events/log-client.ts'
 import { connectBus } from '../../../src/events/nats/connect.ts'
+import { providerOf } from '../../../src/models/registry.ts'
 import { plain } from '../../support/against-endpoint.ts'
 import { errorOf } from '../../support/error-of.ts'
 import { requestFor } from '../../support/household.ts'
@@ -45,6 +46,7 @@ async function rewriteWithin(contextTokens: number, { answer = declines, failed 
     ...{ samples: 2, maxTokens: 64, concurrency: 1 },
   }
   const config = parseConfig({ environment: { name: 'alfworld', tasks: 4 }, adaptation })
+  const provider = providerOf(config.adaptation, config)
   const opened = await openSetting(config)
   const [parent] = await opened.environment.tasks('train')
   const bus = await connectBus(head.addressOf('adapter'))
@@ -64,7 +66,13 @@ async function rewriteWithin(contextTokens: number, { answer = declines, failed 
       const request = { ...requestFor(index, 1), slot: job.slot, task: parent.id }
       head.service.append([{ type: 'TrajectoryCompleted', data: await player.play(request, parent) }])
     }
-    const rewriter = await openLanguageRewriter(config, opened, log)
+    const rewriter = await openLanguageRewriter(
+      config.adaptation,
+      provider,
+      config.run.deadlines,
+      opened,
+      log,
+    )
     const event = await rewriter.rewrite(parent, job, new AbortController().signal).catch(async (error) => {
       // What went on all the same would be asked now.
       await new Promise((resolve) => setTimeout(resolve, 500))

@@ -3,6 +3,8 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { readModelFolder } from '../../../src/models/local/model-folder.ts'
+import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { startHead, startProcess } from '../../support/processes.ts'
 import { temporaryFolder } from '../../support/run.ts'
 import { writeTinyChatModel } from '../../support/tiny-chat-model.ts'
@@ -54,6 +56,14 @@ test('a released model is shown the chat that its template makes', async () => {
     output,
     /--- prompt 1: nim-5-0 \(nim\), \d+ tokens\n[\s\S]*You act by short commands[\s\S]*5 left/,
   )
+  const [, count = '', spelled = ''] =
+    /--- prompt 1: [^,]*, (\d+) tokens\n[\s\S]*?\ntokens: ([\s\S]*?)\n\n/.exec(output) ?? []
+  const shown = [...spelled.matchAll(/(\d+)\s("(?:[^"\\]|\\.)*")/g)]
+  const [, leftOut = '0'] = /\[\.\.\. (\d+)\s+tokens\s+\.\.\.\]/.exec(spelled.replace(/\n/g, ' ')) ?? []
+  assert.is(shown.length + Number(leftOut), Number(count), output)
+  assert.ok(shown.length <= 80)
+  const tokenizer = createTokenizer((await readModelFolder(folder)).tokenizer, folder)
+  for (const [, token, text] of shown) assert.is(tokenizer.tokenText(Number(token)), JSON.parse(text))
 })
 
 test('what agents outside play has goals and no prompts', async () => {
@@ -78,6 +88,22 @@ test('the plan has lines of a terminal, and no rewrites of a setting that has no
   assert.match(output, /adaptation +none: the setting 'nim' has no rewriting/)
   const plan = output.slice(output.indexOf('\n  run '))
   for (const line of plan.split('\n')) assert.ok(line.length <= 100 || !line.trim().includes(' '), line)
+})
+
+test('a module without tasks is refused in a dry run and at a start, as in a run', async () => {
+  const none = join(root, 'none.ts')
+  writeFileSync(
+    none,
+    `import { setting as nim } from './nim.ts'
+const open = async (...given) => ({ ...(await nim.open(...given)), tasks: async () => [] })
+export const setting = { ...nim, open }
+`,
+  )
+  const set = [`environment.module=${none}`, ...OFF]
+  for (const tried of [await dryRun(set), await head(set)]) {
+    assert.is(tried.status, 1, tried.output)
+    assert.match(tried.output, /the split 'train' \(the environment's 'train'\) has no tasks - check/)
+  }
 })
 
 test('what its roles would refuse is refused by its key, in a dry run and at a start', async () => {

@@ -109,6 +109,7 @@ test('no line of an iteration is wider than a terminal, and what went wrong has 
       for (const line of lines.slice(1)) assert.ok(line.length <= width, `${line.length}: ${line}`)
       assert.equal(lines.slice(1, -1), [
         `1 rollout of iteration ${iterations} failed: rl log r20261231t235959 tail --type RolloutFailed`,
+        '  infra 1, e.g. error',
         `1 flaky program in iteration ${iterations}: rl log r20261231t235959 tail --type ProgramFlaky`,
         `1 rollout of iteration ${iterations} ended at the context's end`,
       ])

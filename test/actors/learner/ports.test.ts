@@ -66,7 +66,9 @@ for (const role of ['policy', 'reward-model'] as const)
       () => Promise.reject(new Error('the provider does not learn')),
     )
     const batch = { samples: [], trainedOn: [], health: { groups: 0 }, none: 'nothing to learn' }
-    const learner = trainedOutside(own, role, async () => batch, loadConfig({}))
+    const { run, policy, rewardModel } = loadConfig({})
+    const section = role === 'policy' ? policy : rewardModel
+    const learner = trainedOutside(own, role, async () => batch, { section, run, compute: null })
     assert.equal(versionIn(await learner.begin({ seed: [0, 0] }, context)).metrics, { own: 1 })
     const next = await learner.update(job, context)
     assert.is(next[0].type, role === 'policy' ? 'PolicyUpdated' : 'RewardModelUpdated')

@@ -9,10 +9,12 @@ import { checkpointFolder } from '../../../src/actors/learner/checkpoints.ts'
 import { type Publisher, startPublisher } from '../../../src/actors/learner/publisher.ts'
 import { openServedModel } from '../../../src/actors/learner/served-model.ts'
 import { type Config, parseConfig } from '../../../src/config.ts'
+import type { PolicyConfig } from '../../../src/config-schema/sections.ts'
 import { RlError } from '../../../src/errors.ts'
 import type { EventData, NewEvent } from '../../../src/events/catalogue.ts'
 import { connectLog, type LogClient } from '../../../src/events/log-client.ts'
 import { openEndpoint } from '../../../src/models/openai.ts'
+import { providerOf } from '../../../src/models/registry.ts'
 import { request } from '../../support/against-endpoint.ts'
 import { errorOf } from '../../support/error-of.ts'
 import { startTestHead, type TestHead, temporaryFolder, until } from '../../support/run.ts'
@@ -55,6 +57,11 @@ let publisher: Publisher
 let servers: Server[]
 let brokenVersion: number | null = null
 
+const servedWithin = (budgetSeconds: number, policy: PolicyConfig) => {
+  const calling = { budgetSeconds, callSeconds: config.run.deadlines.llmCallSeconds }
+  return openServedModel('policy', policy, providerOf(policy, config), calling, log)
+}
+
 /** Takes the next load away from the first server, which answers it when it is told to. */
 let hold: ((load: () => void) => void) | null = null
 
@@ -96,7 +103,7 @@ test.before(async () => {
     rewardModel: { mode: 'off' },
     learning: { reward: 'outcome' },
   })
-  publisher = await startPublisher(config, 'policy', log)
+  publisher = await startPublisher(config.policy, 'policy', log)
 })
 
 test.after(async () => {
@@ -178,7 +185,7 @@ test('a server that was started again since has its versions back before any is 
   const had = [...server.loaded]
   assert.is(had.length, 2)
   server.loaded.clear()
-  publisher = await startPublisher(config, 'policy', log)
+  publisher = await startPublisher(config.policy, 'policy', log)
   await publisher.use(3, async () => assert.equal([...server.loaded], had))
 })
 
@@ -209,7 +216,7 @@ test('a version that is being brought back when its time is over is unloaded beh
   const [server] = servers
   await publisher.stop()
   const publish = { ...config.policy.publish, replicas: [server.url], ackSeconds: 60 }
-  publisher = await startPublisher({ ...config, policy: { ...config.policy, publish } }, 'policy', log)
+  publisher = await startPublisher({ ...config.policy, publish }, 'policy', log)
   await published(5)
   server.loaded.clear()
   const held = new Promise<() => void>((resolve) => {
@@ -240,7 +247,7 @@ test('a call that is given up does not wait for weights that are being brought b
   })
   const publish = { ...config.policy.publish, replicas: [server.url], ackSeconds: 600 }
   const policy = { ...config.policy, publish }
-  const served = await openServedModel({ ...config, policy }, 'policy', log, 600)
+  const served = await servedWithin(600, policy)
   const givenUp = new AbortController()
   const call = errorOf(served.generate(6, [request(1)], givenUp.signal))
   const load = await held
@@ -256,7 +263,7 @@ test('a version goes on in the place of those that no server takes, however many
   const server = await startServer(broken)
   await publisher.stop()
   const publish = { ...config.policy.publish, replicas: [server.url] }
-  publisher = await startPublisher({ ...config, policy: { ...config.policy, publish } }, 'policy', log)
+  publisher = await startPublisher({ ...config.policy, publish }, 'policy', log)
   const taken = await published(7)
   brokenVersion = 8
   for (const version of [8, 9, 10]) assert.is((await published(version)).serving, 7)
@@ -281,9 +288,9 @@ test('a server that goes away is left out where another has the version', async 
   await publisher.stop()
   const publish = { ...config.policy.publish, replicas: [one.url, other.url] }
   const policy = { ...config.policy, publish }
-  publisher = await startPublisher({ ...config, policy }, 'policy', log)
+  publisher = await startPublisher(policy, 'policy', log)
   await published(13)
-  const served = await openServedModel({ ...config, policy }, 'policy', log, 600)
+  const served = await servedWithin(600, policy)
   const { signal } = new AbortController()
   const ask = async () => (await served.generate(13, [request(1)], signal))[0].text
   assert.is(await ask(), 'ok')
@@ -292,7 +299,7 @@ test('a server that goes away is left out where another has the version', async 
   assert.ok((served.counters()['fault connection'] ?? 0) <= 2, 'it is asked no more')
   await served.close()
   await other.close()
-  const short = await openServedModel({ ...config, policy }, 'policy', log, 2)
+  const short = await servedWithin(2, policy)
   assert.is((await errorOf(short.generate(13, [request(1)], signal))).code, 'model.deadline')
   await short.close()
 })
@@ -301,7 +308,7 @@ test('weights that are not those of the event are brought to no server', async (
   const server = await startServer()
   await publisher.stop()
   const publish = { ...config.policy.publish, replicas: [server.url] }
-  publisher = await startPublisher({ ...config, policy: { ...config.policy, publish } }, 'policy', log)
+  publisher = await startPublisher({ ...config.policy, publish }, 'policy', log)
   const folder = checkpointFolder('publishing', { path: 'checkpoints/policy/000014' })
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'adapter_config.json'), '{}')
@@ -325,7 +332,7 @@ test('where weights take the place of others the newest stay, though it was not 
     return { success: true }
   })
   const publish = { ...config.policy.publish, as: 'model', routes: 'sglang', replicas: [server.url] } as const
-  const start = () => startPublisher({ ...config, policy: { ...config.policy, publish } }, 'policy', log)
+  const start = () => startPublisher({ ...config.policy, publish }, 'policy', log)
   await publisher.stop()
   publisher = await start()
   await published(16)

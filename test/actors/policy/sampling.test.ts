@@ -6,7 +6,8 @@ import { parseConfig } from '../../../src/config.ts'
 test('evaluations are sampled as training is, but for what they have of their own', () => {
   const policy = { temperature: 0.9, topP: 0.95 }
   const of = (evaluation: object, evaluating: boolean) => {
-    const { temperature, topP } = samplingOf(parseConfig({ policy, evaluation }), evaluating)
+    const config = parseConfig({ policy, evaluation })
+    const { temperature, topP } = samplingOf(config.policy, config.evaluation)(evaluating)
     return [temperature, topP]
   }
   assert.equal(of({}, true), [0.9, 0.95])

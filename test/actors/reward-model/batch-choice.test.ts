@@ -25,7 +25,8 @@ function ended(changes: Partial<Ended> = {}): Ended {
 const { outcome: _, ...failed } = ended() as Ended & { readonly outcome: unknown }
 
 function choose(changes: Parameters<typeof smallConfig>[0], rollout: Ended = ended()) {
-  return batchChoice(smallConfig(changes)).batchFor(books, rollout)
+  const { rewardModel, evaluation } = smallConfig(changes)
+  return batchChoice(rewardModel, evaluation).batchFor(books, rollout)
 }
 
 test('a rollout is a batch of its own, judged by the version that its iteration began with', () => {

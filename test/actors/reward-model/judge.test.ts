@@ -1,6 +1,10 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { coldStartRewardModel, labelledSamples } from '../../../src/actors/reward-model/cold-start.ts'
+import {
+  coldStartRewardModel,
+  labelled,
+  labelledSamples,
+} from '../../../src/actors/reward-model/cold-start.ts'
 import { judgeEpisodes } from '../../../src/actors/reward-model/judge.ts'
 import { chainSample, chatJudgeCodec, judgeCodecOf } from '../../../src/actors/reward-model/judging.ts'
 import { codecOf } from '../../../src/actors/rollout/packing.ts'
@@ -57,7 +61,7 @@ test('every cause and verdict is one token', () => {
 
 test('causes go with their labels', () => {
   const cause = (action: string, label: -1 | 1, progress = 0, earlier: string[] = []) =>
-    CAUSES.wordFor({ action, earlier, progress, label })
+    CAUSES.wordFor({ task: 'a', action, earlier, progress, label })
   assert.is(cause('go to fridge 1', 1), 'approach')
   assert.is(cause('take egg 1 from fridge 1', 1), 'advance')
   assert.is(cause('look', -1), 'idle')
@@ -173,14 +177,6 @@ test('an untrained chain is no sample', () => {
 })
 
 test('cold start: good and bad labels weigh the same, and the judge learns what can be told from the text', async () => {
-  const episodes = Array.from({ length: 30 }, (_, i) => {
-    const actions =
-      i % 3 === 0 ? ['go to fridge 1', 'open fridge 1', 'look'] : ['look', 'inventory', 'open fridge 1']
-    return {
-      ...episode(`e${i}`, actions),
-      progress: actions.map((action) => (action === 'open fridge 1' ? 1 : 0)),
-    }
-  })
   const options = {
     flippedLabels: 0.1,
     updates: 60,
@@ -190,6 +186,12 @@ test('cold start: good and bad labels weigh the same, and the judge learns what 
     contextTokens,
     seed: seedOf(9),
   }
+  const episodes = Array.from({ length: 30 }, (_, i) => {
+    const actions =
+      i % 3 === 0 ? ['go to fridge 1', 'open fridge 1', 'look'] : ['look', 'inventory', 'open fridge 1']
+    const progress = actions.map((action) => (action === 'open fridge 1' ? 1 : 0))
+    return labelled(CAUSES, 'a', { ...episode(`e${i}`, actions), progress }, options)
+  })
   const samples = labelledSamples(judge, episodes, options)
   const weights = { good: 0, bad: 0 }
   for (const { tokens, advantages } of samples)

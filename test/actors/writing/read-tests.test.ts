@@ -75,7 +75,7 @@ test.after(async () => {
 
 test('tests come in order of groups and indices, and those of other iterations are left out', async () => {
   const groups = ['a', 'b', 'c'].map(group)
-  const { tests, health } = await readTests(log, { iteration: 1, groups }, config)
+  const { tests, health } = await readTests(log, { iteration: 1, groups }, config.rewardModel)
   assert.equal(
     tests.map(({ id }) => id),
     ['1/a/test-0', '1/a/test-1', '1/b/test-0', '1/b/test-1'],
@@ -89,7 +89,7 @@ test('tests come in order of groups and indices, and those of other iterations a
 })
 
 test('without groups there is nothing to learn from', async () => {
-  const { tests, health } = await readTests(log, { iteration: 1, groups: [] }, config)
+  const { tests, health } = await readTests(log, { iteration: 1, groups: [] }, config.rewardModel)
   assert.equal(tests, [])
   assert.is(health.tasksTrained, 0)
 })

@@ -93,4 +93,14 @@ for (const backend of ['wasm-blas', 'wasm', 'tensorflow'] as const)
     assert.ok(relativeError(await batched.data(), await parts.data()) < 1e-6)
   })
 
+test('a vector is no factor of a matrix product', async () => {
+  await openBackend('wasm')
+  const [vector, matrix] = [tf.ones([3]), tf.ones([2, 3])]
+  for (const transposed of [false, true]) {
+    assert.throws(() => tf.matMul(vector, vector, transposed), /cannot multiply float32 3 by float32 3/)
+    assert.throws(() => tf.matMul(matrix, vector, false, transposed), /cannot multiply float32 2 x 3/)
+  }
+  tf.dispose([vector, matrix])
+})
+
 test.run()

@@ -146,14 +146,14 @@ test('logits that are not numbers are an error', () => {
 })
 
 test('a trie allows what continues a choice, and an end where one is the beginning of another', () => {
-  const trie = choiceTrie([[5, 6], [5, 6, 7], [5, 1], [9]], 0)
+  const trie = choiceTrie([[5, 6], [5, 6, 7], [5, 1], [9]], { end: 0, numbers: null })
   assert.equal([...trie.allowed], [5, 9])
   const six = trie.children.get(5)?.children.get(6)
   assert.equal([...(six?.allowed ?? [])], [0, 7])
   assert.equal([...(trie.children.get(5)?.allowed ?? [])], [1, 6])
-  assert.throws(() => choiceTrie([[5], [5, 6]], undefined), /no end token/)
-  assert.throws(() => choiceTrie([], 0), /empty/)
-  assert.throws(() => choiceTrie([[]], 0), /empty/)
+  assert.throws(() => choiceTrie([[5], [5, 6]], { end: undefined, numbers: null }), /no end token/)
+  assert.throws(() => choiceTrie([], { end: 0, numbers: null }), /empty/)
+  assert.throws(() => choiceTrie([[]], { end: 0, numbers: null }), /empty/)
 })
 
 test.run()

@@ -5,6 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type LocalModelFace, openLocalModel } from '../../../src/models/local/model.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
+import { callTexts } from '../../../src/models/local/server/call-texts.ts'
 import { jsonTexts } from '../../../src/models/local/server/json-texts.ts'
 import { parseChat } from '../../../src/models/local/server/requests.ts'
 import { strictValues } from '../../../src/models/local/server/strict-schema.ts'
@@ -37,6 +38,17 @@ const tools: OpenAI.ChatCompletionTool[] = [
     type: 'function',
     function: { name: 'add', parameters: { type: 'object', properties: { a: { type: 'integer' } } } },
   },
+]
+/** Tools whose calls can be counted. */
+const COUNTED = [
+  {
+    type: 'function' as const,
+    function: {
+      name: 'price',
+      parameters: { type: 'object', properties: { item: { enum: ['fig', 'plum'] } }, required: ['item'] },
+    },
+  },
+  { type: 'function' as const, function: { name: 'now' } },
 ]
 const CALL = '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>'
 
@@ -83,11 +95,11 @@ test('a schema without an end of values is refused by the place of it', async ()
     response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
   })
   for (const schema of [
-    { type: 'string' },
-    { type: 'number' },
-    { type: 'integer', minimum: 0 },
-    { type: 'array', items: { type: 'boolean' } },
-    { type: 'object', properties: { a: { type: 'string' } } },
+    { type: 'string', pattern: 'a+' },
+    { type: 'number', maximum: 1 },
+    { type: 'integer', minimum: 7 },
+    { type: 'array', items: { enum: [1, 2, 3, 4, 5] }, maxItems: 8 },
+    { type: 'object', properties: { a: { type: 'string', format: 'date' } } },
     { type: 'integer', minimum: 0, maximum: 1e12 },
     { type: 'array', items: { type: 'boolean' }, maxItems: 1e9 },
     { $ref: '#' },
@@ -297,6 +309,12 @@ test('every text of a schema is one of its values, once', () => {
     }),
   )
   assert.equal(jsonTexts({ type: 'array', items: { enum: [1, 2] }, maxItems: 2 }, 'x').length, 1 + 2 + 4)
+  // Without `maxItems` a list is as long as there is room for, and a nested one too.
+  const list = (items: unknown) => ({ type: 'array', items })
+  assert.is(jsonTexts(list({ enum: [1, 2] }), 'x').length, 2 ** 9 - 1)
+  assert.is(jsonTexts(list({ enum: [1, 2, 3] }), 'x').length, (3 ** 6 - 1) / 2)
+  assert.is(jsonTexts(list(list({ type: 'number' })), 'x').length, 1 + 9 + 81 + 729)
+  assert.throws(() => jsonTexts({ ...list({ enum: [1, 2, 3] }), maxItems: 8 }, 'x'), /more than 4096 texts/)
 })
 
 test('calls are read from what the model says; what is no call stays text', () => {
@@ -358,6 +376,25 @@ test('tools are told by the template and called, whole and in a stream', async (
   assert.is(silent.usage?.prompt_tokens, next.usage?.prompt_tokens, 'content may be left out beside calls')
   const none = await client.chat.completions.create({ ...body, tool_choice: 'none' })
   assert.is(none.choices[0].message.content, CALL)
+})
+
+test('what clients of OpenAI parsed of an answer may stand in it when it is sent back', () => {
+  const parsed_arguments = { a: 1 }
+  const call = { id: 'a', type: 'function', function: { name: 'add', arguments: '{"a":1}' } }
+  const body = (more: object, ofCall: object) =>
+    parseChat({
+      model: 'tiny',
+      messages: [
+        { role: 'user', content: 'a' },
+        {
+          role: 'assistant',
+          content: '',
+          ...more,
+          tool_calls: [{ ...call, function: { ...call.function, ...ofCall } }],
+        },
+      ],
+    })
+  assert.equal(body({ parsed: { n: 1 } }, { parsed_arguments }), body({}, {}))
 })
 
 test('numbers of earlier calls stand in the prompt with their digits', async () => {
@@ -434,6 +471,27 @@ test("the request's own stop tokens end choices too, forced ones as others, whol
   }
 })
 
+test('an answer out of a list tells which tokens were allowed, whole and in a stream', async () => {
+  const [a, b, c] = [...model.encode('abc')]
+  const body = {
+    ...{ ...chat, logprobs: true, return_token_ids: true },
+    choice_token_ids: [
+      [a, b],
+      [a, c],
+    ],
+  }
+  type Told = { choices: { allowed_token_ids?: number[][] }[] }
+  const whole = (await client.chat.completions.create(body)) as unknown as Told
+  const allowed = [[a], [b, c]]
+  assert.equal(whole.choices[0].allowed_token_ids, allowed)
+  const streamed: number[][] = []
+  for await (const chunk of await client.chat.completions.create({ ...body, stream: true }))
+    streamed.push(...((chunk as unknown as Told).choices[0].allowed_token_ids ?? []))
+  assert.equal(streamed, allowed)
+  const free = await client.chat.completions.create({ ...chat, return_token_ids: true } as typeof chat)
+  assert.not('allowed_token_ids' in free.choices[0])
+})
+
 test('forced tokens tell the likeliest where these are asked for, whole as in a stream', async () => {
   const only = { guided_choice: ['ab'] }
   for (const top_logprobs of [0, 2]) {
@@ -504,13 +562,12 @@ test('what a field takes is told where it has another value', () => {
     }
     return 'taken'
   }
-  const named = { type: 'function', function: { name: 'add' } }
   for (const [field, said] of [
+    [{ tool_choice: 'any' }, `'tool_choice' of "any" is not supported`],
     [
-      { tool_choice: 'required' },
-      `'tool_choice' of "required" is not supported: this server takes "none" and "auto"`,
+      { tool_choice: { type: 'allowed_tools' } },
+      `'tool_choice' of {"type":"allowed_tools"} is not supported`,
     ],
-    [{ tool_choice: named }, 'this server takes "none" and "auto"'],
     [
       { response_format: { type: 'json_object' } },
       'of "json_object" is not supported: this server takes {"type":"text"} and {"type":"json_schema"',
@@ -522,21 +579,180 @@ test('what a field takes is told where it has another value', () => {
     assert.match(told(field), said)
 })
 
+test('a tool must be called if the request says so: any tool, or the named one', async () => {
+  const ask = async (more: object) => {
+    const { choices } = await client.chat.completions.create({
+      ...chat,
+      tools: COUNTED,
+      temperature: 5,
+      ...more,
+    })
+    const [{ finish_reason, message }] = choices
+    assert.is(finish_reason, 'tool_calls')
+    assert.is(message.content, null)
+    const [call] = message.tool_calls ?? []
+    if (call.type !== 'function') throw new Error('it is no call of a function')
+    return call.function
+  }
+  const seen = new Set<string>()
+  for (let seed = 0; seed < 12; seed++) {
+    const { name, arguments: values } = await ask({ tool_choice: 'required', seed })
+    seen.add(`${name} ${values}`)
+  }
+  for (const call of seen) assert.match(call, /^(price \{"item":"(fig|plum)"\}|now \{\})$/)
+  assert.ok(seen.size > 1, [...seen].join())
+  for (const name of ['price', 'now']) {
+    const called = await ask({ tool_choice: { type: 'function', function: { name } } })
+    assert.is(called.name, name)
+  }
+})
+
+test('beside a schema of the answer a model calls a tool or answers, and the call is the same text in the next prompt', async () => {
+  const schema = { type: 'object', properties: { n: { enum: [1, 2] } }, required: ['n'] }
+  const bound = { type: 'json_schema', json_schema: { name: 'n', schema } } as const
+  const seen = new Set<string>()
+  for (let seed = 0; seed < 20; seed++) {
+    const asked = { ...chat, tools: COUNTED, response_format: bound, seed }
+    const { choices } = await client.chat.completions.create(asked)
+    const [{ message, finish_reason }] = choices
+    seen.add(finish_reason)
+    if (finish_reason === 'stop') assert.match(message.content ?? '', /^\{"n":[12]\}$/)
+    else assert.is(message.tool_calls?.length, 1)
+  }
+  assert.equal([...seen].sort(), ['stop', 'tool_calls'])
+  assert.is(
+    callTexts([{ name: 'price', parameters: COUNTED[0].function.parameters, param: 'tools' }])[0],
+    '<tool_call>\n{"name": "price", "arguments": {"item": "fig"}}\n</tool_call>',
+  )
+})
+
+test('if the chat template knows no tools, plain messages tell them, their calls and their results', async () => {
+  const files = byteTokenizer()
+  const plain = {
+    ...files.config,
+    chat_template:
+      '{% for message in messages %}[{{ message.role }}] {{ message.content }}\n{% endfor %}{% if add_generation_prompt %}[assistant] {% endif %}',
+  }
+  const tokenizer = createTokenizer({ ...files, config: plain })
+  const other = await openLocalModel({
+    config: presetConfig('nano', {
+      vocabSize: tokenizer.size,
+      contextTokens: 2048,
+      endToken: tokenizer.endToken,
+    }),
+    ...{ tokenizer: tokenizer.files, seed: 1, backend: 'wasm' },
+  })
+  const served = await startModelServer(other, { name: 'tiny' })
+  try {
+    const own = new OpenAI({ baseURL: served.url, apiKey: served.token, maxRetries: 0 })
+    const call = (id: string, item: string) => ({
+      ...{ id, type: 'function' as const },
+      function: { name: 'price', arguments: JSON.stringify({ item }) },
+    })
+    const answer = await own.chat.completions.create({
+      ...{ ...chat, tools: [COUNTED[1]], tool_choice: 'required', return_token_ids: true },
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        ...chat.messages,
+        { role: 'assistant', content: null, tool_calls: [call('a', 'fig'), call('b', 'plum')] },
+        { role: 'tool', tool_call_id: 'a', content: '3' },
+        { role: 'tool', tool_call_id: 'b', content: '4' },
+      ],
+    })
+    assert.is(answer.choices[0].finish_reason, 'tool_calls')
+    const { prompt_token_ids } = answer as unknown as { prompt_token_ids: number[] }
+    const prompt = other.decode(prompt_token_ids)
+    assert.match(prompt, '[system] Be brief.\n\n# Tools')
+    assert.match(prompt, '<tools>\n{"type": "function", "function": {"name": "now"}}\n</tools>')
+    assert.match(
+      prompt,
+      '[assistant] <tool_call>\n{"name": "price", "arguments": {"item": "fig"}}\n</tool_call>\n<tool_call>',
+    )
+    assert.match(
+      prompt,
+      '[user] <tool_response>\n3\n</tool_response>\n<tool_response>\n4\n</tool_response>\n[assistant] ',
+    )
+  } finally {
+    await served.close()
+    await other.close()
+  }
+})
+
 test('what is not done with tools is refused by name', async () => {
-  assert.equal(await refusal({ tools, tool_choice: 'required' }), [
-    400,
-    'unsupported_parameter',
-    'tool_choice',
-  ])
+  assert.equal(await refusal({ tools, tool_choice: 'any' }), [400, 'unsupported_parameter', 'tool_choice'])
+  for (const choice of ['required', { type: 'function', function: { name: 'other' } }])
+    assert.equal(await refusal({ tools: choice === 'required' ? [] : tools, tool_choice: choice }), [
+      400,
+      'invalid_value',
+      'tool_choice',
+    ])
   assert.is((await refusal({ tools: [{ type: 'web_search' }] }))[0], 400)
   assert.equal(await refusal({ tools: [tools[0], tools[0]] }), [400, 'invalid_value', 'tools'])
   const schema = { type: 'json_schema', json_schema: { name: 'one', schema: { const: 1 } } }
-  for (const bound of [{ response_format: schema }, { guided_json: { const: 1 } }])
-    assert.equal(await refusal({ tools, ...bound }), [400, 'unsupported_parameter', 'tools'])
+  assert.equal(await refusal({ tools, guided_json: { const: 1 } }), [400, 'unsupported_parameter', 'tools'])
+  const parameters = { type: 'object', properties: { a: { type: 'string', pattern: 'a+' } } }
+  const limited = [{ type: 'function', function: { name: 'add', parameters } }]
+  for (const bound of [{ response_format: schema }, { tool_choice: 'required' }])
+    assert.equal(await refusal({ tools: limited, ...bound }), [
+      400,
+      'unsupported_schema',
+      'tools.0.function.parameters',
+    ])
   assert.is((await refusal({ guided_choice: ['a'], guided_json: { const: 1 } }))[0], 400)
   const wrong = { id: 'a', type: 'function', function: { name: 'add', arguments: '[1' } }
   const said = [{ role: 'assistant', content: null, tool_calls: [wrong] }]
   assert.equal(await refusal({ messages: said }), [400, 'invalid_value', 'messages.0.tool_calls'])
+})
+
+test('a given answer has the log-probs with which the model draws it', async () => {
+  const asked = { ...chat, max_tokens: 12, logprobs: true, return_token_ids: true, temperature: 1 }
+  type Told = OpenAI.ChatCompletion & { choices: { token_ids: number[] }[]; prompt_token_ids: number[] }
+  const told = (over: object) =>
+    client.chat.completions.create({ ...asked, ...over }) as unknown as Promise<Told>
+  const logprobs = ({ choices: [{ logprobs: columns }] }: Told) =>
+    columns!.content!.map(({ logprob }) => logprob)
+  for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
+    const drawn = await told({ seed })
+    const [{ message, finish_reason, token_ids }] = drawn.choices
+    // A few bytes at random are seldom text.
+    if (message.content!.includes('\uFFFD')) continue
+    const given = await told({ given_answer: { content: message.content, finish_reason } })
+    assert.equal(given.choices[0].token_ids, token_ids)
+    assert.equal(given.prompt_token_ids, drawn.prompt_token_ids)
+    assert.is(given.choices[0].message.content, message.content)
+    assert.is(given.choices[0].finish_reason, finish_reason)
+    for (const [t, value] of logprobs(drawn).entries()) assert.ok(Math.abs(value - logprobs(given)[t]) < 1e-3)
+  }
+  const called = await told({
+    tools,
+    given_answer: {
+      tool_calls: [{ id: 'x', type: 'function', function: { name: 'add', arguments: '{"a":1}' } }],
+    },
+  })
+  assert.is(called.choices[0].finish_reason, 'tool_calls')
+  assert.is(
+    called.choices[0].message.tool_calls?.[0].type === 'function' &&
+      called.choices[0].message.tool_calls[0].function.arguments,
+    '{"a":1}',
+  )
+  assert.is(model.decode(called.choices[0].token_ids.slice(0, -1)), CALL)
+})
+
+test('a given answer is whole, and fits', async () => {
+  const given_answer = { content: 'yes' }
+  assert.equal(await refusal({ given_answer, stream: true }), [400, 'unsupported_parameter', 'given_answer'])
+  assert.equal(await refusal({ given_answer, n: 2 }), [400, 'unsupported_parameter', 'given_answer'])
+  assert.equal(await refusal({ given_answer, stop: 'e' }), [400, 'unsupported_parameter', 'given_answer'])
+  assert.equal(await refusal({ given_answer, guided_choice: ['no'] }), [
+    400,
+    'unsupported_parameter',
+    'given_answer',
+  ])
+  assert.equal(await refusal({ given_answer: {} }), [400, 'invalid_value', 'given_answer'])
+  const long = { content: 'x'.repeat(2_000) }
+  assert.equal(await refusal({ given_answer: long }), [400, 'context_length_exceeded', null])
+  const broken = { tool_calls: [{ function: { name: 'add', arguments: '[1]' } }] }
+  assert.equal(await refusal({ given_answer: broken }), [400, 'invalid_value', 'given_answer.tool_calls'])
 })
 
 test.run()

@@ -90,11 +90,11 @@ export const PLANTED: readonly Planted[] = [
     what: 'two deciders of a role that start together are both let in, and both decide',
     edits: [
       {
-        file: 'src/actors/head/watch.ts',
+        file: 'src/actors/head/leases.ts',
         from: 'if (!holder || holder.worker === envelope.data.worker || !isLive(holder)) {',
         to: 'if (holder || !holder) {',
       },
-      { file: 'src/actors/head/watch.ts', from: '? fence(envelope.actor) : null', to: '? null : null' },
+      { file: 'src/actors/head/leases.ts', from: '? fence(envelope.actor) : null', to: '? null : null' },
     ],
   },
   {
@@ -331,7 +331,7 @@ export const PLANTED: readonly Planted[] = [
     what: 'a role stays taken by a process that has ended',
     edits: [
       {
-        file: 'src/actors/head/watch.ts',
+        file: 'src/actors/head/leases.ts',
         from: 'if (!holder || holder.worker === envelope.data.worker || !isLive(holder)) {',
         to: 'if (!holder || holder.worker === envelope.data.worker) {',
       },

@@ -1,7 +1,8 @@
 import { printJson, RlError, readText } from 'rlanything/kit'
 import type { Attack } from '../attack.ts'
 import { attackGround } from '../attacks.ts'
-import { type Executor, languageOf } from '../executor.ts'
+import type { Executor } from '../executor.ts'
+import { languageOf } from '../provider.ts'
 import { isClean, tryProgram } from '../trial.ts'
 import { type SandboxValues, withExecutor } from './executor.ts'
 

@@ -1,4 +1,4 @@
-import { printJson, printLine } from 'rlanything/kit'
+import { itemAt, printJson, printLine } from 'rlanything/kit'
 import { isSkipped, type Skipped, skippedLine } from '../dataset.ts'
 import type { Executor } from '../executor.ts'
 import { type Grade, grade } from '../grade.ts'
@@ -46,13 +46,14 @@ async function checkSolutions(executor: Executor, records: Records, json: boolea
   async function gradeSolutions(solved: readonly CodingProblem[]): Promise<void> {
     const grades = await grade(
       executor,
-      solved.map((problem) => ({ problem, program: problem.solutions[0], tests: problem.tests })),
+      solved.map((problem) => ({ problem, program: itemAt(problem.solutions, 0), tests: problem.tests })),
     )
     for (const [i, problem] of solved.entries()) {
-      sums.tests += grades[i].length
-      const wrong = grades[i].flatMap(({ passed }, test) => (passed === true ? [] : [test]))
+      const row = itemAt(grades, i)
+      sums.tests += row.length
+      const wrong = [...row.entries()].filter(([, { passed }]) => passed !== true)
       sums.failed += wrong.length
-      for (const test of wrong) printFailure(problem, test, grades[i][test], json)
+      for (const [test, graded] of wrong) printFailure(problem, test, graded, json)
     }
   }
 
@@ -69,7 +70,7 @@ async function checkSolutions(executor: Executor, records: Records, json: boolea
 }
 
 export function printFailure(problem: CodingProblem, test: number, { result }: Grade, json: boolean): void {
-  const { input, output } = problem.tests[test]
+  const { input, output } = itemAt(problem.tests, test)
   const short = (text: string) => JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text)
   if (json) printJson({ id: problem.id, test, input, expected: output, ...result })
   else

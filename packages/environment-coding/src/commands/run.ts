@@ -1,8 +1,8 @@
 import { printJson, printLine, RlError, readText } from 'rlanything/kit'
 import { isSkipped, type Skipped, skippedLine } from '../dataset.ts'
-import { languageOf } from '../executor.ts'
-import { grade } from '../grade.ts'
+import { gradeOne } from '../grade.ts'
 import type { CodingProblem } from '../problem.ts'
+import { languageOf } from '../provider.ts'
 import { printFailure } from './check.ts'
 import { type DataValues, recordsOf, type SandboxValues, usage, withExecutor } from './executor.ts'
 
@@ -26,9 +26,8 @@ export function run(
       if (cause instanceof RlError) throw cause
       throw new RlError(`cannot read ${file}: ${cause.message}`, { code: 'coding.no-program', cause })
     })
-    const [grades] = await grade(executor, [
-      { problem, program, language: languageOf(file), tests: problem.tests },
-    ])
+    const request = { problem, program, language: languageOf(file), tests: problem.tests }
+    const grades = await gradeOne(executor, request)
     for (const [test, graded] of grades.entries()) {
       const { passed, result } = graded
       if (json) printJson({ test, passed, ...result })

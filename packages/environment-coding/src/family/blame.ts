@@ -9,19 +9,19 @@ const FAULT = /^(?:(\d+)x )?on input (.*) it printed (.*), expected /
 
 /** Returns the step whose omission explains most of the faults, or null if none explains any. */
 export function blamedStep(recipe: FamilyRecipe, critique: string): number | null {
-  const counts = recipe.steps.map(() => 0)
-  const shorter = recipe.steps.map((_, step) => ({
-    ...recipe,
-    steps: recipe.steps.filter((_, other) => other !== step),
+  const omissions = recipe.steps.map((_, step) => ({
+    without: { ...recipe, steps: recipe.steps.filter((_, other) => other !== step) },
+    explained: 0,
   }))
   for (const line of critique.split('\n')) {
     const [, count = '1', input, printed] = FAULT.exec(line) ?? []
     if (input === undefined) continue
     const test: TestCase = { input: `${input}\n`, output: '' }
-    for (const [step, without] of shorter.entries())
-      if (without.steps.length > 0 && whyIllTyped(without) === null)
-        if (printedFor(without, test).trim() === printed) counts[step] += Number(count)
+    for (const one of omissions)
+      if (one.without.steps.length > 0 && whyIllTyped(one.without) === null)
+        if (printedFor(one.without, test).trim() === printed) one.explained += Number(count)
   }
+  const counts = omissions.map(({ explained }) => explained)
   const most = Math.max(...counts)
   return most === 0 ? null : counts.indexOf(most)
 }

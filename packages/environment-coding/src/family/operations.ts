@@ -3,13 +3,18 @@
  * asks for it, its Python, and its meaning. Programs use no quotes and no indentation, so a small word-level
  * model can write them.
  */
+
 import type { Rng } from 'rlanything/environments'
+import { itemAt } from 'rlanything/kit'
 
 /** Kind of value between two operations. */
 export type Kind = 'int' | 'pair' | 'triple' | 'list' | 'word' | 'words' | 'flag'
 
 /** int: number; pair, triple, list: number[]; word: string; words: string[]; flag: boolean. */
 export type Value = number | string | boolean | readonly number[] | readonly string[]
+
+type Pair = readonly [number, number]
+type Triple = readonly [number, number, number]
 
 export type Shape = {
   readonly kind: Exclude<Kind, 'flag'>
@@ -135,7 +140,7 @@ export const OPERATIONS: readonly Operation[] = [
     ['even', 'flag', 1, null, 'is it even', 'r % 2 == 0', (n) => remainder(n, 2) === 0],
     ['divisible', 'flag', 2, [3, 5], 'is it divisible by #', 'r % # == 0', (n, c) => remainder(n, c) === 0],
   ]),
-  ...operations<readonly number[]>('pair', [
+  ...operations<Pair>('pair', [
     ['sum', 'int', 1, null, 'add them', 'r[0] + r[1]', ([a, b]) => a + b],
     ['difference', 'int', 1, null, 'subtract the second from the first', 'r[0] - r[1]', ([a, b]) => a - b],
     ['product', 'int', 1, null, 'multiply them', 'r[0] * r[1]', ([a, b]) => a * b],
@@ -174,11 +179,11 @@ export const OPERATIONS: readonly Operation[] = [
       ([a, b]) => remainder(a, b) === 0,
     ],
   ]),
-  ...operations<readonly number[]>('triple', [
+  ...operations<Triple>('triple', [
     ['sum', 'int', 1, null, 'add them', 'sum(r)', (v) => sum(v)],
     ['max', 'int', 1, null, 'take the largest', 'max(r)', (v) => Math.max(...v)],
     ['min', 'int', 1, null, 'take the smallest', 'min(r)', (v) => Math.min(...v)],
-    ['middle', 'int', 2, null, 'take the middle one', 'sorted(r)[1]', (v) => ascending(v)[1]],
+    ['middle', 'int', 2, null, 'take the middle one', 'sorted(r)[1]', (v) => ascending(v)[1] ?? Number.NaN],
     [
       'range',
       'int',
@@ -213,8 +218,8 @@ export const OPERATIONS: readonly Operation[] = [
     ['max', 'int', 1, null, 'take the largest', 'max(r)', (v) => Math.max(...v)],
     ['min', 'int', 1, null, 'take the smallest', 'min(r)', (v) => Math.min(...v)],
     ['length', 'int', 1, null, 'count them', 'len(r)', (v) => v.length],
-    ['first', 'int', 1, null, 'take the first', 'r[0]', (v) => v[0]],
-    ['last', 'int', 1, null, 'take the last', 'r[-1]', (v) => v[v.length - 1]],
+    ['first', 'int', 1, null, 'take the first', 'r[0]', (v) => itemAt(v, 0)],
+    ['last', 'int', 1, null, 'take the last', 'r[-1]', (v) => itemAt(v, v.length - 1)],
     [
       'range',
       'int',
@@ -333,7 +338,7 @@ export const OPERATIONS: readonly Operation[] = [
       null,
       'count how often its first letter is there',
       'r.count(r[0])',
-      (s) => s.split(s[0]).length - 1,
+      (s) => s.split(s.charAt(0)).length - 1,
     ],
     ['palindrome', 'flag', 2, null, 'is it the same backwards', 'r == r[::-1]', (s) => s === reverse(s)],
     ['longer', 'flag', 1, [3, 4], 'has it more than # letters', 'len(r) > #', (s, c) => s.length > c],
@@ -384,8 +389,8 @@ export const OPERATIONS: readonly Operation[] = [
       '[len(v) for v in r]',
       (w) => w.map((s) => s.length),
     ],
-    ['first', 'word', 1, null, 'take the first', 'r[0]', (w) => w[0]],
-    ['last', 'word', 1, null, 'take the last', 'r[-1]', (w) => w[w.length - 1]],
+    ['first', 'word', 1, null, 'take the first', 'r[0]', (w) => itemAt(w, 0)],
+    ['last', 'word', 1, null, 'take the last', 'r[-1]', (w) => itemAt(w, w.length - 1)],
     [
       'longest',
       'word',

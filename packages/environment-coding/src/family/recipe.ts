@@ -1,7 +1,7 @@
 /** A generated problem as a recipe: a shape of input and the operations on it. Everything else follows from it. */
 
 import { rng, seedOf } from 'rlanything/environments'
-import { RlError, safeParse } from 'rlanything/kit'
+import { firstIssue, RlError, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 import { TOKENS } from '../compare.ts'
 import { type CodingProblem, limitsOf, STDIO, type TestCase } from '../problem.ts'
@@ -41,8 +41,10 @@ const SECONDS = 2
 /** Reads a recipe from an event. Throws if it is none, or if its operations do not fit together. */
 export function parseRecipe(data: unknown): FamilyRecipe {
   const parsed = safeParse(RECIPE, data)
-  if (!parsed.success)
-    throw damaged(`${parsed.error.issues[0].path.join('.')}: ${parsed.error.issues[0].message}`)
+  if (!parsed.success) {
+    const { path, message } = firstIssue(parsed.error)
+    throw damaged(`${path.join('.')}: ${message}`)
+  }
   const reason = whyIllTyped(parsed.data)
   if (reason !== null) throw damaged(reason)
   return parsed.data

@@ -4,6 +4,7 @@
  */
 
 import { type Direction, type RewriteRequest, type Rng, rng } from 'rlanything/environments'
+import { itemAt } from 'rlanything/kit'
 import { blamedStep } from './blame.ts'
 import { OPERATIONS, type Operation } from './operations.ts'
 import {
@@ -72,7 +73,7 @@ const compose: Rule = (recipe, random) => {
 /** One operation becomes another of the same kinds. */
 const replaceClause: Rule = (recipe, random) => {
   const place = random.below(recipe.steps.length)
-  const old = operationOf(recipe.steps[place])
+  const old = operationOf(itemAt(recipe.steps, place))
   const others = OPERATIONS.filter(
     ({ name, from, to }) => from === old.from && to === old.to && name !== old.name,
   )

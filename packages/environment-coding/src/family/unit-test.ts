@@ -2,7 +2,9 @@
  * The form in which a small model reads and writes a unit test of a generated problem: `input`, the input,
  * `output`, the output.
  */
+
 import { rng, type Seed } from 'rlanything/environments'
+import { itemAt } from 'rlanything/kit'
 import type { ParsedTest } from '../parse.ts'
 import type { CodingProblem, TestCase } from '../problem.ts'
 
@@ -24,7 +26,8 @@ export function readUnitTest(text: string): ParsedTest {
   const words = [...text.matchAll(/\b(?:input|output)\b/g)]
   const last = words.findLastIndex(([word], i) => word === 'input' && words[i + 1]?.[0] === 'output')
   if (last < 0) return { reason: 'there is no "input" with an "output" after it' }
-  const [{ index: start }, { index: middle }] = words.slice(last)
+  const { index: start } = itemAt(words, last)
+  const { index: middle } = itemAt(words, last + 1)
   const input = text.slice(start + 'input'.length, middle).trim()
   const output = text.slice(middle + 'output'.length).trim()
   if (input === '') return { reason: 'the input is empty' }

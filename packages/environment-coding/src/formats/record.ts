@@ -1,12 +1,12 @@
 /** Common parts of the formats: checked fields, packed values, and the problem made of them. */
 
 import { inflateSync } from 'node:zlib'
-import { parseExact, RlError, safeParse, textOf } from 'rlanything/kit'
+import { firstIssue, itemAt, parseExact, RlError, safeParse, textOf } from 'rlanything/kit'
 import { z } from 'zod'
 import { TOKENS } from '../compare.ts'
-import { DEFAULT_LIMITS } from '../executor.ts'
 import { PICKLE, readPickledText } from '../pickled-text.ts'
 import { type CodingProblem, limitsOf, STDIO, type TestCase } from '../problem.ts'
+import { DEFAULT_LIMITS } from '../provider.ts'
 import { splitAssertions } from '../python-assertions.ts'
 
 /** Seconds for a problem that names no limit: the reference's executor default. */
@@ -51,13 +51,13 @@ export function pairs(
 ): TestCase[] {
   if (inputs.length !== outputs.length)
     throw refusal(place, key, `${inputs.length} inputs and ${outputs.length} outputs`)
-  return inputs.map((input, i) => ({ input, output: outputs[i] }))
+  return inputs.map((input, i) => ({ input, output: itemAt(outputs, i) }))
 }
 
 export function read<T>(schema: z.ZodType<T>, record: unknown, place: string, under?: string): T {
   const parsed = safeParse(schema, record)
   if (parsed.success) return parsed.data
-  const [{ path, message }] = parsed.error.issues
+  const { path, message } = firstIssue(parsed.error)
   throw refusal(place, [under, ...path].filter((part) => part !== undefined).join('.'), message)
 }
 

@@ -5,8 +5,9 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { type ControlGroup, RlError, withDescendants } from 'rlanything/kit'
-import { type Limits, type ProgramRun, type RunResult, wallLimitMs } from '../executor.ts'
 import { conversationResult, interactorLimits } from '../interaction.ts'
+import { type Limits, type ProgramRun, wallLimitMs } from '../provider.ts'
+import type { RunResult } from '../run-result.ts'
 import { type Interpreter, isInside } from './interpreter.ts'
 import {
   createReportReader,

@@ -4,8 +4,10 @@ import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { createControlGroup, RlError } from 'rlanything/kit'
-import { type Language, type ProgramRun, type Provider, type RunResult, unrun } from '../executor.ts'
+import { createControlGroup, itemAt, RlError } from 'rlanything/kit'
+import type { Language, ProgramRun, Provider } from '../provider.ts'
+import type { RunResult } from '../run-result.ts'
+import { unrun } from '../tries.ts'
 import { openSandbox, RUNNER_MB, type Sandbox, sandboxArguments } from './bwrap-sandbox.ts'
 import { findProgram } from './find-program.ts'
 import { findPython } from './interpreter.ts'
@@ -87,7 +89,7 @@ export async function createBwrapProvider({
       arguments: sandboxArguments(interpreter, { packages, users: users !== null, shown }),
       users,
       start: encodeStart(filter, users ? 1 + slot : 1, packages),
-      group: groups[slot],
+      group: itemAt(groups, slot),
     })
     sandboxes.set(key, sandbox)
     return sandbox

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { RlError } from 'rlanything/kit'
-import { type Limits, wallLimitMs } from '../executor.ts'
+import { type Limits, wallLimitMs } from '../provider.ts'
 
 export type CommandRun = {
   readonly command: string

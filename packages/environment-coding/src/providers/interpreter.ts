@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { explain, RlError } from 'rlanything/kit'
+import { explain, itemAt, RlError } from 'rlanything/kit'
 import { findProgram } from './find-program.ts'
 
 export type Interpreter = {
@@ -87,7 +87,7 @@ export async function findPython(
  */
 export async function filesOfBinary(executable: string): Promise<string[]> {
   const { stdout } = await run('ldd', [executable], { timeout: SURVEY_MS }).catch(() => ({ stdout: '' }))
-  const libraries = [...stdout.matchAll(/=> (\/\S+)/g)].map(([, library]) => library)
+  const libraries = [...stdout.matchAll(/=> (\/\S+)/g)].map((found) => itemAt(found, 1))
   return present([...withLinks(libraries), loaderOf(executable)])
 }
 

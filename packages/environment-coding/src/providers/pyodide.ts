@@ -8,14 +8,8 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { RlError } from 'rlanything/kit'
-import {
-  type Limits,
-  type ProgramRun,
-  type Provider,
-  type RunResult,
-  type Verdict,
-  wallLimitMs,
-} from '../executor.ts'
+import { type Limits, type ProgramRun, type Provider, wallLimitMs } from '../provider.ts'
+import type { RunResult, Verdict } from '../run-result.ts'
 import { isMemoryError } from './runner-protocol.ts'
 
 const HOST = fileURLToPath(new URL('../runner/pyodide_host.mjs', import.meta.url))

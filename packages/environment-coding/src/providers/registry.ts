@@ -1,6 +1,6 @@
 /** Ours and a user's ways to run programs, by name. A user's come from the module that `environment.coding.sandbox.module` names. */
 import { type Check, callWithin, flattened, openRegistry, RlError, type UserCall } from 'rlanything/kit'
-import type { Provider } from '../executor.ts'
+import type { Provider } from '../provider.ts'
 import { createBwrapProvider } from './bwrap.ts'
 import { createContainerProvider } from './container.ts'
 import { createProcessProvider } from './process.ts'

@@ -1,5 +1,6 @@
 /** The binary protocol of runner/sandbox_runner.py, from the outside. */
-import { type Limits, type RunResult, type Verdict, wallLimitMs } from '../executor.ts'
+import { type Limits, wallLimitMs } from '../provider.ts'
+import type { RunResult, Verdict } from '../run-result.ts'
 
 /**
  * Encodes what a runner is told once: the filter of system calls, the user of its programs, and folders of
@@ -125,8 +126,8 @@ export function createReportReader(onReady: () => void, onReport: (report: Runne
       if (buffer.length < needed) break
       onReport({
         index: buffer.readUInt32BE(0),
-        started: String.fromCharCode(buffer[4]),
-        ended: String.fromCharCode(buffer[5]),
+        started: buffer.toString('latin1', 4, 5),
+        ended: buffer.toString('latin1', 5, 6),
         exitCode: buffer.readInt32BE(6),
         signal: buffer.readInt32BE(10),
         cpuUs: Number(buffer.readBigUInt64BE(14)),

@@ -1,16 +1,10 @@
 /** Programs on a SandboxFusion server, by its HTTP interface `POST /run_code` (Apache-2.0, bytedance/SandboxFusion). */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { httpFetch, RlError, safeParse } from 'rlanything/kit'
+import { firstIssue, httpFetch, RlError, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
-import {
-  type Limits,
-  type ProgramRun,
-  type Provider,
-  type RunResult,
-  type Verdict,
-  wallLimitMs,
-} from '../executor.ts'
+import { type Limits, type ProgramRun, type Provider, wallLimitMs } from '../provider.ts'
+import type { RunResult, Verdict } from '../run-result.ts'
 import { isMemoryError } from './runner-protocol.ts'
 
 export type SandboxFusionOptions = {
@@ -110,7 +104,7 @@ export function createSandboxFusionProvider({
     }
     const parsed = safeParse(RESPONSE, body)
     if (!parsed.success) {
-      const [{ path, message }] = parsed.error.issues
+      const { path, message } = firstIssue(parsed.error)
       throw failure(`${endpoint} did not answer like /run_code: ${path.join('.')}: ${message}`)
     }
     return resultOf(parsed.data, limits, performance.now() - begun)

@@ -5,6 +5,7 @@ import { readFolder } from '../environment.ts'
 import { type DesktopEpisode, startEpisode } from '../episode.ts'
 import { openDesktop } from '../local/desktop.ts'
 import { isOnDesktops, missingParts, programPath } from '../local/sandbox.ts'
+import { forgetDoneTasks, recordDoneTasks } from '../osworld/done-tasks.ts'
 import { evaluate, INFEASIBLE } from '../osworld/evaluate.ts'
 import { setUp } from '../osworld/setup.ts'
 import type { TaskFile } from '../osworld/task-file.ts'
@@ -17,13 +18,14 @@ type Values = {
   readonly desktops: string
   readonly seed: string
   readonly data?: string
+  readonly record?: boolean
 }
 
 const MOST_STEPS = 40
 const FOREVER_MS = 3_600_000
 
-export async function check({ kind: wanted, desktops, seed, data }: Values): Promise<number> {
-  if (data !== undefined) return checkFolder(data)
+export async function check({ kind: wanted, desktops, seed, data, record = false }: Values): Promise<number> {
+  if (data !== undefined) return checkFolder(data, record)
   const kinds = KINDS.filter(
     ({ kind }) => !wanted || wanted.some((name) => kind === name || kind.startsWith(`${name}-`)),
   )
@@ -105,7 +107,8 @@ async function play(pool: Pool<Computer>, own: DesktopTask, actions: readonly st
 }
 
 /** Sets each task up, does nothing, and looks whether it counts as done: then nobody could learn from it. */
-async function checkFolder(folder: string): Promise<number> {
+async function checkFolder(folder: string, record: boolean): Promise<number> {
+  if (record) forgetDoneTasks(folder)
   const { bySplit, leftOut, infeasible } = readFolder(folder, isOnDesktops)
   const files = ['train', 'in-domain', 'ood'].flatMap((split) => bySplit(split).map(({ file }) => file))
   const tasks = new Map(files.map((file) => [file.id, file]))
@@ -115,16 +118,19 @@ async function checkFolder(folder: string): Promise<number> {
   if (missing.length > 0) process.stdout.write(`SKIP set-up of each task: ${missing.join(', ')} missing\n`)
   const computer = missing.length === 0 && tasks.size > 0 ? await openDesktop() : null
   let unfit = 0
+  const done: string[] = []
   try {
     for (const file of computer ? tasks.values() : []) {
       const why = await whyUnfit(computer as Computer, file, folder)
       if (why === null) continue
       unfit++
-      process.stdout.write(`not fit: ${file.id}: ${why}\n`)
+      if (why.isDone) done.push(file.id)
+      process.stdout.write(`not fit: ${file.id}: ${why.reason}\n`)
     }
   } finally {
     await computer?.close()
   }
+  if (record && computer) recordDoneTasks(folder, done)
   if (infeasible.tasks > 0)
     process.stdout.write(
       `${infeasible.tasks} of ${infeasible.of} tasks are solved by saying that they cannot be done\n`,
@@ -133,15 +139,17 @@ async function checkFolder(folder: string): Promise<number> {
   return unfit > 0 ? 1 : 0
 }
 
-async function whyUnfit(computer: Computer, file: TaskFile, folder: string): Promise<string | null> {
+type Unfit = { readonly reason: string; readonly isDone: boolean }
+
+async function whyUnfit(computer: Computer, file: TaskFile, folder: string): Promise<Unfit | null> {
   const context = { computer, task: file.id, folder, cache: new Map<string, Uint8Array>() }
   try {
     await computer.reset()
     await setUp(context, file.config)
     if (file.evaluator.func === INFEASIBLE) return null
     const outcome = await evaluate(context, file, false)
-    return outcome === 0 ? null : `it counts ${outcome} before anything is done`
+    return outcome === 0 ? null : { reason: `it counts ${outcome} before anything is done`, isDone: true }
   } catch (error) {
-    return explain(error)
+    return { reason: explain(error), isDone: false }
   }
 }

@@ -16,8 +16,9 @@ export async function serve({ desktops: wanted, port: first, host }: Values): Pr
     const failed = opened.find((one) => one.status === 'rejected')
     if (failed) throw failed.reason
     for (const [i, desktop] of desktops.entries()) {
-      servers.push(await startDesktopServer({ desktop, host, port: port === 0 ? 0 : port + i }))
-      process.stdout.write(`${servers[i].url}\n`)
+      const server = await startDesktopServer({ desktop, host, port: port === 0 ? 0 : port + i })
+      servers.push(server)
+      process.stdout.write(`${server.url}\n`)
     }
     await new Promise<void>((stop) => {
       process.once('SIGINT', () => stop())

@@ -64,11 +64,11 @@ function labelOf({ role, name, text }: AccessibleNode): string {
       : ''
 }
 
-const CLICKS: Readonly<Record<string, { readonly button: 'left' | 'right'; readonly count: number }>> = {
+const CLICKS = {
   click: { button: 'left', count: 1 },
   'double-click': { button: 'left', count: 2 },
   'right-click': { button: 'right', count: 1 },
-}
+} as const
 const SCROLLS: ReadonlyMap<string | undefined, number> = new Map([
   ['up', 5],
   ['down', -5],

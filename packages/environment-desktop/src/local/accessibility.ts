@@ -154,19 +154,19 @@ function lowered(node: AccessibleNode, pane: AccessibleNode, by: number, inside 
   return { ...node, box, children: node.children.map((child) => lowered(child, pane, by, moves)) }
 }
 
-function referenceOf(value: DbusValue): Reference[] {
+function referenceOf(value: DbusValue | undefined): Reference[] {
   if (!Array.isArray(value)) return []
   const [bus, path] = value
   return typeof bus === 'string' && typeof path === 'string' && !path.endsWith('/null') ? [[bus, path]] : []
 }
 
-function statesOf(words: DbusValue): readonly string[] {
+function statesOf(words: DbusValue | undefined): readonly string[] {
   if (!Array.isArray(words)) return []
   return STATES.filter((_, bit) => ((Number(words[bit >> 5] ?? 0) >>> (bit & 31)) & 1) === 1)
 }
 
 function boxOf(value: DbusValue | undefined): AccessibleNode['box'] {
   if (!Array.isArray(value) || !value.every((one) => typeof one === 'number')) return null
-  const [x, y, width, height] = value as readonly number[]
+  const [x = 0, y = 0, width = 0, height = 0] = value as readonly number[]
   return width > 0 && height > 0 ? { x, y, width, height } : null
 }

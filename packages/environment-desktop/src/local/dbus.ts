@@ -226,7 +226,7 @@ function readMessage(bytes: Buffer): Message {
   const field = (code: number) => fields.find(([known]) => known === code)?.[1]
   const body = reader(bytes, Math.ceil((16 + bytes.readUInt32LE(12)) / 8) * 8)
   return {
-    type: bytes[1],
+    type: bytes.readUInt8(1),
     replySerial: Number(field(FIELD.replySerial) ?? 0),
     values: body.read(String(field(FIELD.signature) ?? '')),
   }
@@ -292,18 +292,18 @@ function reader(bytes: Buffer, start: number) {
 
   function array(inner: string, depth: number): DbusValue {
     const length = number(4, (from) => bytes.readUInt32LE(from))
-    align(ALIGNMENT[inner[0]] ?? 4)
+    align(ALIGNMENT[inner.charAt(0)] ?? 4)
     const end = at + length
     if (end > bytes.length) throw new Error('a list beyond the end')
     const found: DbusValue[] = []
     const pairs = new Map<DbusValue, DbusValue>()
-    const parts = inner[0] === '{' ? types(inner.slice(1, -1)) : []
+    const [ofKey = '', ofValue = ''] = inner[0] === '{' ? types(inner.slice(1, -1)) : []
     while (at < end) {
       if (inner[0] !== '{') found.push(value(inner, depth + 1))
       else {
         align(8)
-        const key = value(parts[0], depth + 1)
-        pairs.set(key, value(parts[1], depth + 1))
+        const key = value(ofKey, depth + 1)
+        pairs.set(key, value(ofValue, depth + 1))
       }
     }
     return inner[0] === '{' ? pairs : found

@@ -74,7 +74,7 @@ async function start(size: ScreenSize): Promise<Parts> {
 export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDesktop> {
   let parts = await start(size)
   const distances = keyDistances()
-  let frames = [Buffer.alloc(parts.screen.bytes), Buffer.alloc(parts.screen.bytes)]
+  let [last, next] = [Buffer.alloc(parts.screen.bytes), Buffer.alloc(parts.screen.bytes)]
 
   /** A program that a signal ended has crashed. Whatever follows is not the agent's doing. */
   const fault = () => {
@@ -90,13 +90,13 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
   async function rest(wanted = 1, mostMs = MOST_REST_MS): Promise<void> {
     const end = Date.now() + mostMs
     await sleep(FRAME_MS)
-    await parts.screen.read(frames[0])
+    await parts.screen.read(last)
     for (let equal = 0; equal < wanted && Date.now() < end; ) {
       await sleep(FRAME_MS)
       const { threads } = await parts.sandbox.ask('busy', {})
-      await parts.screen.read(frames[1])
-      equal = threads === 0 && frames[0].equals(frames[1]) ? equal + 1 : 0
-      frames = [frames[1], frames[0]]
+      await parts.screen.read(next)
+      equal = threads === 0 && last.equals(next) ? equal + 1 : 0
+      ;[last, next] = [next, last]
     }
   }
 

@@ -1,4 +1,5 @@
 /** The keyboard of a display: which code bears which symbol. Characters without a key borrow a free code. */
+import { itemAt } from 'rlanything/kit'
 import { keysymOf, keysymOfCharacter } from '../screen/keys.ts'
 import type { X11Connection } from './x11.ts'
 
@@ -58,7 +59,7 @@ export async function openKeyboard(
     if (keyboard.places.has(keysym)) return false
     let code = lent.get(keysym) ?? keyboard.free.pop()
     if (code === undefined) {
-      const [[oldest, taken]] = lent
+      const [oldest, taken] = itemAt([...lent], 0)
       lent.delete(oldest)
       code = taken
       await new Promise((resolve) => setTimeout(resolve, LOOKED_UP_MS))

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { createControlGroup, isProgram, programFolders, RlError } from 'rlanything/kit'
+import { createControlGroup, isProgram, itemAt, programFolders, RlError } from 'rlanything/kit'
 import type { ScreenSize } from '../screen/action.ts'
 import { FILES } from './files.ts'
 
@@ -46,19 +46,18 @@ const PARTS: Readonly<Record<string, string>> = {
 /** Folders with programs of a desktop. */
 const PATH = ['/opt/rl/bin', '/usr/bin', '/bin', '/usr/games']
 /** The file behind each name in the first of these folders. */
-const STANDS_FOR: Readonly<Record<string, string>> = {
-  chromium: '/usr/bin/chromium',
-  'google-chrome': '/usr/bin/chromium',
-  libreoffice: '/usr/lib/libreoffice/program/soffice',
-  soffice: '/usr/lib/libreoffice/program/soffice',
-  python: '/usr/bin/python3',
-}
+const STANDS_FOR: ReadonlyMap<string, string> = new Map([
+  ['chromium', '/usr/bin/chromium'],
+  ['google-chrome', '/usr/bin/chromium'],
+  ['libreoffice', '/usr/lib/libreoffice/program/soffice'],
+  ['soffice', '/usr/lib/libreoffice/program/soffice'],
+  ['python', '/usr/bin/python3'],
+])
 
 /** Whether a program of this name can be started on a desktop of this machine. */
 export function isOnDesktops(name: string): boolean {
-  return Object.hasOwn(STANDS_FOR, name)
-    ? isProgram(STANDS_FOR[name])
-    : PATH.some((folder) => isProgram(`${folder}/${name}`))
+  const file = STANDS_FOR.get(name)
+  return file === undefined ? PATH.some((folder) => isProgram(`${folder}/${name}`)) : isProgram(file)
 }
 
 /** Returns the path of a program, or null. */
@@ -125,7 +124,7 @@ export async function openSandbox({ width, height }: ScreenSize): Promise<Sandbo
   ]
   for (const [i, file] of files.entries()) {
     file.on('error', () => {})
-    file.end(FILES[i].text)
+    file.end(itemAt(FILES, i).text)
   }
   let fault: string | null = null
   let errors = ''

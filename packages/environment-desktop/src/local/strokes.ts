@@ -29,7 +29,7 @@ function keyOf(name: string): number | string {
   return keysymOf(key) ?? key
 }
 
-const [ENTER, TAB] = ['enter', 'tab'].map(keyOf)
+const [ENTER, TAB] = [keyOf('enter'), keyOf('tab')]
 
 /** Returns the portions of an action. Text and other keys are in different portions: programs mix them up. */
 export function strokes(action: ScreenAction): readonly ScreenAction[] {

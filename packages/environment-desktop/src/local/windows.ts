@@ -14,7 +14,7 @@ export type Windows = {
   readonly managed: () => Promise<boolean>
   /** Windows of programs, in the order in which they came. */
   readonly windows: () => Promise<readonly Window[]>
-  /** False where no window fits. */
+  /** False if no window fits. */
   readonly activate: (query: WindowQuery) => Promise<boolean>
   readonly shut: (query: WindowQuery) => Promise<boolean>
   readonly geometry: (window: number) => Promise<ScreenSize>

@@ -1,6 +1,6 @@
 /** A connection to an X display through the package x11. Each request has a deadline. */
 import { connect } from 'node:net'
-import { RlError } from 'rlanything/kit'
+import { itemAt, RlError } from 'rlanything/kit'
 import type { ScreenSize } from '../screen/action.ts'
 import { faultError } from './sandbox.ts'
 
@@ -55,7 +55,7 @@ export async function connectDisplay(socket: string): Promise<X11Connection> {
 
   return {
     client,
-    root: screen[0].root,
+    root: itemAt(screen, 0).root,
     ask,
     sync: () => ask((done) => client.GetInputFocus(done)),
     close: () => stream.destroy(),

@@ -1,5 +1,6 @@
 /** Judges the end of an episode as a task's file says. */
 
+import { ownValue, RlError } from 'rlanything/kit'
 import { fileHere } from './files-here.ts'
 import { type Found, get, isGetter, nameOf } from './getters.ts'
 import { METRICS, unknownOptions } from './metrics/index.ts'
@@ -42,7 +43,10 @@ async function scoreOf(context: SetupContext, { metric, result, expected, option
     const source = of === 'result' ? result : expected
     return source ? textIn(context.cache.get(nameOf(source).replace(/\.[^.]*$/, '') + ending) ?? null) : null
   }
-  return METRICS[metric](found, expected ? await get(context, expected) : null, options, beside)
+  const score = ownValue(METRICS, metric)
+  if (score === undefined)
+    throw new RlError(`the metric '${metric}' is not supported`, { code: 'desktop.task' })
+  return score(found, expected ? await get(context, expected) : null, options, beside)
 }
 
 /** Returns the features of a task that are not supported here. Returns none if it can be played. */

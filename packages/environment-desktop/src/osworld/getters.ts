@@ -78,9 +78,10 @@ export function isGetter(type: string): boolean {
 
 /** @throws RlError `desktop.task` if the source cannot be read, or an error of the desktop */
 export function get(context: SetupContext, source: Source): Promise<Found> {
-  if (!isGetter(source.type))
+  const getter = isGetter(source.type) ? GETTERS[source.type] : undefined
+  if (getter === undefined)
     throw new RlError(`the getter '${source.type}' is not supported`, { code: 'desktop.task' })
-  return GETTERS[source.type](context, source)
+  return getter(context, source)
 }
 
 /** Keeps all files of a source under their names, and returns one of them. */

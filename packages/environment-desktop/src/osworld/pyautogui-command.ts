@@ -17,7 +17,7 @@ const SOME_CODE = /\bpython[\d.]*\s+-c\b/
  */
 export function pyautoguiIn(command: Command): string | null {
   if (typeof command !== 'string') {
-    const [program, flag, code = ''] = command
+    const [program = '', flag, code = ''] = command
     return PYTHON.test(program) && flag === '-c' && isPyautogui(code) ? code : null
   }
   if (!isPyautogui(command) || !SOME_CODE.test(command)) return null

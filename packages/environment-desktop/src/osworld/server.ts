@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Context, Hono } from 'hono'
-import { explain, type HttpEnv, type Listening, listen, RlError } from 'rlanything/kit'
+import { explain, type HttpEnv, itemAt, type Listening, listen, RlError } from 'rlanything/kit'
 import type { LocalDesktop } from '../local/desktop.ts'
 import { type Answer, ROUTES } from './routes.ts'
 
@@ -70,8 +70,8 @@ export async function startDesktopServer({
     return next()
   })
   for (const [name, route] of Object.entries(ROUTES)) {
-    const [method, path] = name.split(' ')
-    app.on(method, path, (c) => answer(c, route))
+    const words = name.split(' ')
+    app.on(itemAt(words, 0), itemAt(words, 1), (c) => answer(c, route))
   }
   return listen(app, { host, port, unread: 'read' })
 }

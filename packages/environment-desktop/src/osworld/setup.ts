@@ -1,7 +1,7 @@
 /** The steps of a task's `config` and `postconfig`, done on a desktop in their order. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { RlError } from 'rlanything/kit'
+import { itemAt, RlError } from 'rlanything/kit'
 import type { Command, Computer, Executed, WindowQuery } from '../computer.ts'
 import type { ScreenSize } from '../screen/action.ts'
 import { parseScript } from '../screen/grammars/pyautogui.ts'
@@ -88,9 +88,10 @@ export function isSetupStep(type: string): boolean {
 /** @throws RlError `desktop.task` if a step cannot be read or fails, or an error of the desktop */
 export async function setUp(context: SetupContext, steps: readonly SetupStep[]): Promise<void> {
   for (const { type, parameters } of steps) {
-    if (!isSetupStep(type)) throw wrong(`the step '${type}' is not supported`)
+    const step = isSetupStep(type) ? STEPS[type] : undefined
+    if (step === undefined) throw wrong(`the step '${type}' is not supported`)
     try {
-      await STEPS[type](context, parameters)
+      await step(context, parameters)
     } catch (cause) {
       if (cause instanceof RlError && cause.code !== 'desktop.refused') throw cause
       throw new RlError(
@@ -155,8 +156,8 @@ async function ifThere<Done>(work: () => Promise<Done>): Promise<Done | null> {
 
 function mayFail(command: Command): boolean {
   const words = typeof command === 'string' ? [command] : command
-  const started =
-    words.length === 1 ? programsIn(words[0]) : [words[0], ...programsIn(words.at(-1) as string)]
+  const [first, last] = [itemAt(words, 0), itemAt(words, words.length - 1)]
+  const started = words.length === 1 ? programsIn(first) : [first, ...programsIn(last)]
   return started.some((path) => IDLE_STATUS.has(path.slice(path.lastIndexOf('/') + 1)))
 }
 

@@ -31,13 +31,15 @@ export function programsIn(text: string, depth = 0): readonly string[] {
 /** Returns the program of one command, and the programs that it starts itself. */
 function programsOf(words: readonly string[], depth: number): readonly string[] {
   const first = words.findIndex((word) => !KEYWORDS.has(word) && !/^[A-Za-z_]\w*\+?=/.test(word))
-  if (first < 0) return []
-  const [name, ...rest] = words.slice(first)
+  const name = words[first]
+  if (name === undefined) return []
+  const rest = words.slice(first + 1)
   if (/^(?:for|case)$/.test(words[first - 1] ?? '') || name.includes('$') || name.endsWith('()')) return []
   const own = BUILTINS.has(name) || name === '' ? [] : [name]
   if (SHELLS.has(name)) {
     const at = rest.findIndex((word) => /^-\w*c$/.test(word))
-    return [...own, ...(at >= 0 && rest[at + 1] !== undefined ? programsIn(rest[at + 1], depth + 1) : [])]
+    const text = at < 0 ? undefined : rest[at + 1]
+    return [...own, ...(text === undefined ? [] : programsIn(text, depth + 1))]
   }
   if (!STARTERS.has(name.slice(name.lastIndexOf('/') + 1))) return own
   const next = rest.findIndex((word) => !word.startsWith('-') && !/^[\d.]+[smhd]?$/.test(word))
@@ -46,22 +48,24 @@ function programsOf(words: readonly string[], depth: number): readonly string[] 
 
 /** Commands as lists of words, and the texts within `$(...)` and backquotes. */
 function commandsOf(text: string): { readonly commands: string[][]; readonly nested: string[] } {
-  const commands: string[][] = [[]]
+  let command: string[] = []
+  const commands = [command]
   const nested: string[] = []
   let word: string | null = null
   let isTarget = false
   const endWord = () => {
-    if (word !== null && !isTarget) commands[commands.length - 1].push(word)
+    if (word !== null && !isTarget) command.push(word)
     if (word !== null) isTarget = false
     word = null
   }
   const endCommand = () => {
     endWord()
     isTarget = false
-    commands.push([])
+    command = []
+    commands.push(command)
   }
   for (let at = 0; at < text.length; at++) {
-    const character = text[at]
+    const character = text.charAt(at)
     if (character === '\\') word = (word ?? '') + (text[++at] ?? '')
     else if (character === "'") {
       const end = text.indexOf("'", at + 1)

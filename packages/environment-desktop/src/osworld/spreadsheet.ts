@@ -2,7 +2,7 @@
  * Reads workbooks (.xlsx): values of cells, as far as tasks are judged by them. Also writes a plain one to
  * begin with.
  */
-import { RlError } from 'rlanything/kit'
+import { itemAt, RlError } from 'rlanything/kit'
 import { descendants, elementsOf, escapeXml, parseXml, textIn, type XmlElement } from './xml.ts'
 import { memberText, readZip, writeZip } from './zip.ts'
 
@@ -86,7 +86,7 @@ function cellValue(cell: XmlElement, shared: readonly string[]): CellValue | nul
 export function placeOf(address: string): { readonly column: number; readonly row: number } | null {
   const found = /^([A-Z]{1,3})([1-9]\d{0,6})$/.exec(address)
   if (!found) return null
-  const column = [...found[1]].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1
+  const column = [...itemAt(found, 1)].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1
   return { column, row: Number(found[2]) - 1 }
 }
 

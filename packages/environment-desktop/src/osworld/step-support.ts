@@ -1,5 +1,5 @@
 /** Finds steps and commands of a task that cannot be done, before a desktop is taken for it. */
-import { RlError } from 'rlanything/kit'
+import { itemAt, RlError } from 'rlanything/kit'
 import type { Command } from '../computer.ts'
 import { parseScript } from '../screen/grammars/pyautogui.ts'
 import { pyautoguiIn } from './pyautogui-command.ts'
@@ -69,7 +69,8 @@ export function missingProgram(
   if (!isCommand(command)) return []
   const words = typeof command === 'string' ? [command] : command
   const isText = typeof command === 'string' || shell === true
-  const names = isText ? programsIn(words[0]) : [words[0], ...programsIn(quotedWords(words))]
+  const first = itemAt(words, 0)
+  const names = isText ? programsIn(first) : [first, ...programsIn(quotedWords(words))]
   return names.flatMap((path) => {
     const name = path.slice(path.lastIndexOf('/') + 1)
     if (!services && NEEDS_A_SERVICE.has(name)) return [`service of ${name}`]

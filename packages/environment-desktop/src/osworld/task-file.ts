@@ -1,5 +1,5 @@
 /** OSWorld's task files: the set-up, the question, and how the end is judged. */
-import { RlError, safeParse } from 'rlanything/kit'
+import { firstIssue, RlError, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 
 const step = z.object({ type: z.string().min(1), parameters: z.record(z.string(), z.unknown()).default({}) })
@@ -33,7 +33,7 @@ export type Source = z.output<typeof source>
 export function readTaskFile(value: unknown, name: string): TaskFile {
   const parsed = safeParse(taskFileSchema, value)
   if (parsed.success) return parsed.data
-  const [{ path, message }] = parsed.error.issues
+  const { path, message } = firstIssue(parsed.error)
   throw new RlError(`${name}: ${path.join('.') || 'task'}: ${message}`, { code: 'desktop.task' })
 }
 

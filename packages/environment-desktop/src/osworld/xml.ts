@@ -2,7 +2,7 @@
  * A strict reader of XML, for foreign trees and documents. It allows no own entities and no external parts,
  * and is bounded.
  */
-import { RlError } from 'rlanything/kit'
+import { itemAt, RlError } from 'rlanything/kit'
 
 export type XmlElement = {
   /** Name with its prefix, e.g. `w:p`. */
@@ -16,7 +16,9 @@ const MOST_DEPTH = 256
 const MOST_ELEMENTS = 2_000_000
 const NAME = /[A-Za-z_:\u0080-\uffff][\w:.\-\u0080-\uffff]*/y
 const ATTRIBUTE = /\s+([A-Za-z_:\u0080-\uffff][\w:.\-\u0080-\uffff]*)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')/y
-const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
+const ENTITIES: ReadonlyMap<string, string> = new Map(
+  Object.entries({ lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }),
+)
 
 type Open = { name: string; attributes: Map<string, string>; content: (XmlElement | string)[] }
 
@@ -39,9 +41,10 @@ export function parseXml(source: string): XmlElement {
   }
   const top: Open = { name: '', attributes: new Map(), content: [] }
   const open: Open[] = [top]
+  const innermost = () => itemAt(open, open.length - 1)
 
   while (at < source.length) {
-    const inside = open[open.length - 1]
+    const inside = innermost()
     if (source[at] !== '<') {
       const next = source.indexOf('<', at)
       const text = source.slice(at, next < 0 ? source.length : next)
@@ -75,8 +78,9 @@ export function parseXml(source: string): XmlElement {
       for (ATTRIBUTE.lastIndex = at; ; ATTRIBUTE.lastIndex = at) {
         const found = ATTRIBUTE.exec(source)
         if (!found) break
-        if (element.attributes.has(found[1])) fail(`${found[1]} once`)
-        element.attributes.set(found[1], plain(found[2] ?? found[3], fail))
+        const key = itemAt(found, 1)
+        if (element.attributes.has(key)) fail(`${key} once`)
+        element.attributes.set(key, plain(found[2] ?? itemAt(found, 3), fail))
         at += found[0].length
       }
       while (/\s/.test(source[at] ?? '')) at++
@@ -90,7 +94,7 @@ export function parseXml(source: string): XmlElement {
     }
   }
   const [root] = top.content
-  if (open.length > 1) fail(`</${open[open.length - 1].name}>`)
+  if (open.length > 1) fail(`</${innermost().name}>`)
   return typeof root === 'object' ? root : fail('an element')
 }
 
@@ -100,7 +104,7 @@ function plain(text: string, fail: (wanted: string) => never): string {
     /&(#x[0-9a-fA-F]{1,6}|#\d{1,7}|\w{1,8})?(;?)/g,
     (_, name: string | undefined, end: string) => {
       if (name === undefined || end === '') return fail('&amp;')
-      if (name[0] !== '#') return Object.hasOwn(ENTITIES, name) ? ENTITIES[name] : fail('a known entity')
+      if (name[0] !== '#') return ENTITIES.get(name) ?? fail('a known entity')
       const code = name[1] === 'x' ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1))
       return code <= 0x10ffff ? String.fromCodePoint(code) : fail('a character')
     },

@@ -34,7 +34,11 @@ export function readZip(bytes: Uint8Array): ReadonlyMap<string, Uint8Array> {
         buffer.readUInt32LE(at + 20),
         buffer.readUInt32LE(at + 24),
       ]
-      const [name, extra, comment] = [28, 30, 32].map((offset) => buffer.readUInt16LE(at + offset))
+      const [name, extra, comment] = [
+        buffer.readUInt16LE(at + 28),
+        buffer.readUInt16LE(at + 30),
+        buffer.readUInt16LE(at + 32),
+      ]
       const local = buffer.readUInt32LE(at + 42)
       whole += size
       if (size > LARGEST_MEMBER || whole > LARGEST_WHOLE) throw damaged('its contents are too large')

@@ -1,5 +1,5 @@
 /** Keys by the names that pyautogui has for them, as X keysyms. */
-import { ownValue } from './own-value.ts'
+import { ownValue } from 'rlanything/kit'
 
 const NAMED: Readonly<Record<string, number>> = {
   '\t': 0xff09,

@@ -1,5 +1,7 @@
 /** Our own tasks: kinds over seven programs. Each kind has any number of tasks. */
+
 import { rng, seedOf } from 'rlanything/environments'
+import { itemAt } from 'rlanything/kit'
 import { CHROMIUM } from './chromium.ts'
 import { GALCULATOR } from './galculator.ts'
 import { LIBREOFFICE } from './libreoffice.ts'
@@ -55,6 +57,6 @@ export function ownTasks(
   )
   if (kinds.length === 0) return []
   return Array.from({ length: count }, (_, i) =>
-    ownTask(kinds[i % kinds.length], seed, split, Math.floor(i / kinds.length)),
+    ownTask(itemAt(kinds, i % kinds.length), seed, split, Math.floor(i / kinds.length)),
   )
 }

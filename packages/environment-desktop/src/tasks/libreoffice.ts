@@ -1,13 +1,14 @@
 /** Tasks in LibreOffice: workbooks in Calc and documents in Writer, changed and saved. */
+
 import type { Rng } from 'rlanything/environments'
+import { itemAt } from 'rlanything/kit'
 import { writeDocument } from '../osworld/document.ts'
 import { writeWorkbook } from '../osworld/spreadsheet.ts'
 import { bytes, DESKTOP, type Draft, open, type TaskKind } from './task.ts'
 import { lines, words } from './words.ts'
 
 /** Writer begins a paragraph that is typed with a capital by itself. */
-const sentences = (random: Rng, count: number) =>
-  lines(random, count).map((line) => line[0].toUpperCase() + line.slice(1))
+const sentence = (line: string) => line.charAt(0).toUpperCase() + line.slice(1)
 
 const programs = ['soffice']
 const SAVED = ['press ctrl+s', 'wait', 'done']
@@ -29,8 +30,8 @@ const calc = (
   programs,
   make(random) {
     const names = words(random, 4)
-    const numbers = names.map(() => 10 + random.below(90))
-    const rows = names.map((word, i) => [word, numbers[i]])
+    const rows = names.map((word) => [word, 10 + random.below(90)] as const)
+    const numbers = rows.map(([, number]) => number)
     return { config: [bytes(BOOK, writeWorkbook(rows)), open(BOOK)], ...make(random, names, numbers) }
   },
 })
@@ -88,12 +89,13 @@ export const LIBREOFFICE: readonly TaskKind[] = [
   })),
   calc('copy', (_, names) => ({
     goal: 'In the workbook, copy cell A2 to cell D4 and save it.',
-    check: cell('D4', names[1]),
+    check: cell('D4', itemAt(names, 1)),
     oracle: ['click "A2"', 'press ctrl+c', 'click "D4"', 'press ctrl+v', 'press escape', ...SAVED],
     wrong: ['click "A3"', 'press ctrl+c', 'click "D4"', 'press ctrl+v', 'press escape', ...SAVED],
   })),
   writer('append', (random, before) => {
-    const [line, other] = sentences(random, 2)
+    const [first, second] = lines(random, 2)
+    const [line, other] = [sentence(first), sentence(second)]
     return {
       goal: `In the document, add the paragraph '${line}' at the end and save it.`,
       end: [...before, line].join('\n'),
@@ -103,7 +105,8 @@ export const LIBREOFFICE: readonly TaskKind[] = [
     }
   }),
   writer('prepend', (random, before) => {
-    const [line] = sentences(random, 1)
+    const [first] = lines(random, 1)
+    const line = sentence(first)
     return {
       goal: `In the document, put the paragraph '${line}' before the others and save it.`,
       end: [line, ...before].join('\n'),
@@ -112,7 +115,8 @@ export const LIBREOFFICE: readonly TaskKind[] = [
     }
   }),
   writer('overwrite', (random) => {
-    const [line] = sentences(random, 1)
+    const [first] = lines(random, 1)
+    const line = sentence(first)
     return {
       goal: `Make the document hold nothing but '${line}' and save it.`,
       end: line,

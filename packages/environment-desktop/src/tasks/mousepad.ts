@@ -1,5 +1,7 @@
 /** Tasks in the editor Mousepad: a file of a few lines, changed and saved. */
+
 import type { Rng } from 'rlanything/environments'
+import { itemAt } from 'rlanything/kit'
 import { DESKTOP, type Draft, file, open, printed, type TaskKind } from './task.ts'
 import { lines, words } from './words.ts'
 
@@ -77,7 +79,8 @@ export const MOUSEPAD: readonly TaskKind[] = [
     kind: 'mousepad-setting',
     programs,
     make(random) {
-      const [port, other] = random.shuffle(['8080', '9090', '7000', '6543'])
+      const ports = random.shuffle(['8080', '9090', '7000', '6543'])
+      const [port, other] = [itemAt(ports, 0), itemAt(ports, 1)]
       const before = `[server]\nname=${words(random, 1)}\nport=1234`
       return {
         goal: `Set the port in server.ini to ${port} and save it.`,

@@ -37,7 +37,7 @@ export const XTERM: readonly TaskKind[] = [
       goal: 'write how many lines all .py files have together into total.txt',
       files: counts.map((count, i) => file(`part${i}.py`, 'pass\n'.repeat(count))),
       prints: 'cat total.txt',
-      expected: `${counts[0] + counts[1]}\n`,
+      expected: `${counts.reduce((total, one) => total + one, 0)}\n`,
       right: 'cat *.py | wc -l > total.txt',
       wrong: 'cat *.py | wc -c > total.txt',
     }

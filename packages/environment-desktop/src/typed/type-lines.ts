@@ -1,6 +1,6 @@
 /** Types drawn lines into a program as an agent does, and compares them with what the program has then. */
 import { PROBLEM, type Task } from 'rlanything/environments'
-import { RlError } from 'rlanything/kit'
+import { itemAt, RlError } from 'rlanything/kit'
 import type { Computer } from '../computer.ts'
 import { type DesktopEpisode, startEpisode } from '../episode.ts'
 import { openDesktop } from '../local/desktop.ts'
@@ -30,7 +30,7 @@ export async function typeLines(
   const desktops: Computer[] = []
   const open = async () => {
     desktops.push(await openDesktop())
-    return desktops[0]
+    return itemAt(desktops, 0)
   }
   const pool = createPool({ open, size: 1, idleMs: FOREVER_MS, waitMs: FOREVER_MS })
   const { name, draw, type } = program
@@ -44,11 +44,16 @@ export async function typeLines(
     const act: Typist['act'] = async (...commands) => {
       for (const command of commands) {
         episode = (await episode.step(command)) as DesktopEpisode
-        const [told] = episode.turn.observation.split('\n')
+        const [told = ''] = episode.turn.observation.split('\n')
         if (told.startsWith(PROBLEM)) throw new RlError(`${command}: ${told}`, { code: 'screen.action' })
       }
     }
-    const context = { computer: desktops[0], task: id, folder: null, cache: new Map<string, Uint8Array>() }
+    const context = {
+      computer: itemAt(desktops, 0),
+      task: id,
+      folder: null,
+      cache: new Map<string, Uint8Array>(),
+    }
     const read: Typist['read'] = async (source, wanted, asText = (found: Found) => String(found ?? '')) => {
       for (let waits = 0; ; waits++) {
         const found = asText(await get(context, source))

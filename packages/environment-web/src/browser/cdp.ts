@@ -99,8 +99,8 @@ export function connect(
     if (closed !== null) return
     let start = 0
     for (let end = chunk.indexOf(0); end >= 0; end = chunk.indexOf(0, start)) {
-      chunks.push(chunk.subarray(start, end))
-      receive(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
+      const last = chunk.subarray(start, end)
+      receive(chunks.length === 0 ? last : Buffer.concat([...chunks, last]))
       chunks = []
       bytes = 0
       start = end + 1

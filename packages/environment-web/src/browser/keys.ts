@@ -1,5 +1,7 @@
 /** Keys by pyautogui's names, as pages know them: the keys of a keyboard of the United States. */
+
 import { isKey, keyName, withShift } from '@rlanything/environment-desktop/screen'
+import { itemAt, ownValue } from 'rlanything/kit'
 
 export type PageKey = {
   readonly key: string
@@ -32,11 +34,16 @@ const plain = (
   shifted: false,
 })
 /** Its left and its right key. */
-function modifying(key: string, keyCodes: readonly [number, number], modifier: number): readonly PageKey[] {
-  return (['Left', 'Right'] as const).map((side, at) => ({
-    ...plain(key, keyCodes[at], { code: `${key}${side}`, location: at + 1 }),
+function modifying(
+  key: string,
+  [left, right]: readonly [number, number],
+  modifier: number,
+): readonly [PageKey, PageKey] {
+  const on = (side: string, keyCode: number, location: number) => ({
+    ...plain(key, keyCode, { code: `${key}${side}`, location }),
     modifier,
-  }))
+  })
+  return [on('Left', left, 1), on('Right', right, 2)]
 }
 
 const [CTRL, RIGHT_CTRL] = modifying('Control', [17, 17], 2)
@@ -139,17 +146,18 @@ const MARKS: Readonly<Record<string, readonly [number, string]>> = {
     ]),
   ),
 }
-const WITH_SHIFT: Readonly<Record<string, string>> = Object.fromEntries(
+const WITH_SHIFT: ReadonlyMap<string, string> = new Map(
   Object.keys(MARKS).map((mark) => [withShift(mark), mark]),
 )
 
 /** A single character is its own name. Null: there is no such key. */
 export function pageKeyOf(name: string): PageKey | null {
-  if (Object.hasOwn(NAMED, name)) return NAMED[name]
+  const named = ownValue(NAMED, name)
+  if (named !== undefined) return named
   if ([...name].length !== 1) return null
-  const shifted = Object.hasOwn(WITH_SHIFT, name)
-  const [keyCode, code] = MARKS[shifted ? WITH_SHIFT[name] : name] ?? [0, '']
-  return { ...plain(name, keyCode, { code, text: name }), shifted }
+  const mark = WITH_SHIFT.get(name)
+  const [keyCode, code] = MARKS[mark ?? name] ?? [0, '']
+  return { ...plain(name, keyCode, { code, text: name }), shifted: mark !== undefined }
 }
 
 const MODIFIERS = /^(ctrl|control|shift|alt|meta)\+(?=.)/isu
@@ -162,7 +170,7 @@ export function chordOf(text: string): readonly string[] | null {
   const held: string[] = []
   let rest = text
   for (let found = MODIFIERS.exec(rest); found; found = MODIFIERS.exec(rest)) {
-    held.push(keyName(found[1]))
+    held.push(keyName(itemAt(found, 1)))
     rest = rest.slice(found[0].length)
   }
   // In `ctrl+C` people mean the key C.

@@ -83,18 +83,22 @@ const FLAGS = [
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
 ]
 
+/** A program and its arguments. */
+type Words = readonly [program: string, ...rest: string[]]
+
 /** Starts the browser. Resolves when the process runs. The first call finds out whether it answers. */
 export function launch(program: string, { bwrap }: Fence, onEvent: (event: ProtocolEvent) => void): Browser {
   const profile = bwrap === null ? mkdtempSync(join(tmpdir(), 'rl-web-')) : '/tmp/profile'
   // Chromium's own sandbox needs rights that our sandbox does not give, and is refused to root.
   const unsandboxed = bwrap !== null || process.getuid?.() === 0 ? ['--no-sandbox'] : []
   const flags = [...FLAGS, ...unsandboxed, `--user-data-dir=${profile}`]
-  const words = bwrap === null ? [program, ...flags] : [bwrap, ...fenceArguments(program), program, ...flags]
-  const limited =
+  const words: Words =
+    bwrap === null ? [program, ...flags] : [bwrap, ...fenceArguments(program), program, ...flags]
+  const [file, ...rest]: Words =
     process.platform === 'win32'
       ? words
       : ['/bin/sh', '-c', `ulimit -d ${MEMORY_KB}; ulimit -c 0; exec "$@"`, 'sh', ...words]
-  const child = spawn(limited[0], limited.slice(1), {
+  const child = spawn(file, rest, {
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
     env: {
       PATH: '/usr/bin:/bin',

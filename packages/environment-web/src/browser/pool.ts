@@ -7,7 +7,8 @@
 import { RlError } from 'rlanything/kit'
 import type { ProtocolEvent } from './cdp.ts'
 import { type Browser, type Fence, findFence, launch } from './launch.ts'
-import { openPage, type Page, type Serve } from './page.ts'
+import { openPage, type Page } from './page.ts'
+import type { Serve } from './page-requests.ts'
 
 /**
  * Number of jobs after which a page is replaced. It never gives back all the memory of its earlier content.
@@ -129,8 +130,9 @@ export function createPool({ program, pages, scripts, workerScript, serve, scale
 
   function next(): void {
     for (const place of places) {
-      if (place.busy || queue.length === 0) continue
-      const job = queue.splice(bestFor(place), 1)[0]
+      if (place.busy) continue
+      const [job] = queue.splice(bestFor(place), 1)
+      if (job === undefined) continue
       place.busy = true
       void job.begin(place).finally(() => {
         place.busy = false
@@ -143,10 +145,11 @@ export function createPool({ program, pages, scripts, workerScript, serve, scale
    * Returns the queue's first job for the shown state, else the first for its address, else the first of all.
    */
   function bestFor({ slot }: Place): number {
-    if (!slot || queue[0].passed >= MOST_PASSED) return 0
+    const [first] = queue
+    if (!slot || first === undefined || first.passed >= MOST_PASSED) return 0
     const held = queue.findIndex(({ wish }) => wish.holder !== null && wish.holder === slot.holder)
     const at = held >= 0 ? held : queue.findIndex(({ wish }) => wish.path === slot.path)
-    if (at > 0) queue[0].passed++
+    if (at > 0) first.passed++
     return Math.max(0, at)
   }
 

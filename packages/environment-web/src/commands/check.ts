@@ -76,12 +76,9 @@ async function inTurn<T, R>(
   work: (item: T) => Promise<R>,
 ): Promise<R[]> {
   const results: R[] = new Array(items.length)
-  let next = 0
+  const open = items.entries()
   const worker = async () => {
-    while (next < items.length) {
-      const at = next++
-      results[at] = await work(items[at])
-    }
+    for (const [at, item] of open) results[at] = await work(item)
   }
   await Promise.all(Array.from({ length: atOnce }, worker))
   return results

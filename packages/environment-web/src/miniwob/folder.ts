@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { basename, extname, join, normalize, resolve, sep } from 'node:path'
 import { RlError } from 'rlanything/kit'
-import type { Serve, Served } from '../browser/page.ts'
+import type { Serve, Served } from '../browser/page-requests.ts'
 
 export type PageFolder = {
   /** Names of the pages, sorted. */

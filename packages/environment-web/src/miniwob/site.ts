@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { rng, seedOf, type Task } from 'rlanything/environments'
-import { RlError, safeParse } from 'rlanything/kit'
+import { firstIssue, itemAt, RlError, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 import type { Site, Variant } from '../site.ts'
 import { AGAIN } from './again.ts'
@@ -66,10 +66,10 @@ export function folderSite({ folder, seed, counts, loading = 'table' }: FolderOp
       const open = pages.filter((page) => unseen.has(page) === (name === 'ood'))
       const first = { train: 0, 'in-domain': 1_000_000, ood: 2_000_000 }[name]
       const variants = Array.from({ length: counts[name] }, (_, i) =>
-        variantOf({ page: open[i % open.length], seed: first + Math.floor(i / open.length) }),
+        variantOf({ page: itemAt(open, i % open.length), seed: first + Math.floor(i / open.length) }),
       )
       const goals = await asked.goals(variants.map(({ recipe }) => recipe))
-      return variants.map((variant, i) => ({ ...variant, environment: 'web', goal: goals[i] }))
+      return variants.map((variant, i) => ({ ...variant, environment: 'web', goal: itemAt(goals, i) }))
     },
     async variants({ recipe }, direction, given, asked) {
       const random = rng(given)
@@ -94,7 +94,7 @@ export function folderSite({ folder, seed, counts, loading = 'table' }: FolderOp
 function read(recipe: Task['recipe']): Recipe {
   const parsed = safeParse(recipeSchema, recipe)
   if (parsed.success) return parsed.data
-  throw new RlError(`this is no recipe of a folder's page: ${parsed.error.issues[0].message}`, {
+  throw new RlError(`this is no recipe of a folder's page: ${firstIssue(parsed.error).message}`, {
     code: 'web.recipe',
   })
 }

@@ -1,7 +1,7 @@
 /** Tasks of our own pages as data: one to four parts, each a type with its seed and parameters. */
 
 import type { Task } from 'rlanything/environments'
-import { RlError, safeParse } from 'rlanything/kit'
+import { firstIssue, itemAt, RlError, safeParse } from 'rlanything/kit'
 import { z } from 'zod'
 import type { Variant } from '../site.ts'
 
@@ -24,7 +24,7 @@ export const MOST_PARTS = 4
 export function partsOf(recipe: Task['recipe']): readonly Part[] {
   const parsed = safeParse(recipeSchema, recipe)
   if (parsed.success) return parsed.data.parts
-  const [{ path, message }] = parsed.error.issues
+  const { path, message } = firstIssue(parsed.error)
   throw new RlError(`this is no recipe of a web task: ${path.join('.')}: ${message}`, {
     code: 'web.recipe',
   })
@@ -42,6 +42,6 @@ export function variantOf(parts: readonly Part[]): Variant {
       ].join('-'),
     )
     .join('+')
-  const kind = parts.length === 1 ? parts[0].type : `${parts.length}-parts`
+  const kind = parts.length === 1 ? itemAt(parts, 0).type : `${parts.length}-parts`
   return { id, kind, recipe: { parts: parts.map((part) => ({ ...part })) } }
 }

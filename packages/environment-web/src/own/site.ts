@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { type Rng, rng, seedOf } from 'rlanything/environments'
+import { itemAt } from 'rlanything/kit'
 import type { Asked, Site, Variant } from '../site.ts'
 import { type Part, partsOf, variantOf } from './recipe.ts'
 import { catalogueOf, PATH, type PageType, UNSEEN_FAMILIES } from './types.ts'
@@ -56,7 +57,7 @@ export function ownSite(options: OwnOptions): Site {
     async tasks(split, asked) {
       const variants = generate(await catalogue(asked), split, options)
       const goals = await asked.goals(variants.map(({ recipe }) => recipe))
-      return variants.map((variant, i) => ({ ...variant, environment: 'web', goal: goals[i] }))
+      return variants.map((variant, i) => ({ ...variant, environment: 'web', goal: itemAt(goals, i) }))
     },
     variants: async (task, direction, seed, asked) =>
       partVariants(await catalogue(asked), task, direction, rng(seed)),
@@ -79,7 +80,7 @@ function generate(
     return variantOf(
       Array.from({ length }, (_, part) => {
         // Types take turns, so that all are there alike.
-        const type = part === 0 ? open[index % open.length] : own.pick(open)
+        const type = part === 0 ? itemAt(open, index % open.length) : own.pick(open)
         return drawPart(type, own, difficulty, part === 0 ? index : own.below(1_000_000))
       }),
     )

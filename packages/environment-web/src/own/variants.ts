@@ -7,7 +7,9 @@
  *
  * Each is only a proposal: the oracle proves it.
  */
+
 import type { Direction, Rng, Task } from 'rlanything/environments'
+import { itemAt } from 'rlanything/kit'
 import type { Variant } from '../site.ts'
 import { MOST_PARTS, type Part, partsOf, variantOf } from './recipe.ts'
 import { isUnseen, type PageType, UNSEEN_FAMILIES } from './types.ts'
@@ -47,12 +49,11 @@ export function partVariants(
     composed.push([...parts, { type: type.name, seed: random.below(2 ** 30), params: least }])
   }
   const at = random.below(parts.length)
-  const seeds = Array.from({ length: SEEDS }, () =>
-    withPart(at, { ...parts[at], seed: random.below(2 ** 30) }),
-  )
+  const part = itemAt(parts, at)
+  const seeds = Array.from({ length: SEEDS }, () => withPart(at, { ...part, seed: random.below(2 ** 30) }))
   const drawn = Array.from({ length: SEEDS }, () => {
-    const draws = { ...parts[at].draws, [random.below(FIRST_DRAWS)]: random.pick(CHANGED) }
-    return withPart(at, { ...parts[at], draws })
+    const draws = { ...part.draws, [random.below(FIRST_DRAWS)]: random.pick(CHANGED) }
+    return withPart(at, { ...part, draws })
   })
   return [...random.shuffle([...moved, ...composed]), ...random.shuffle([...seeds, ...drawn])].map(variantOf)
 }

@@ -23,7 +23,7 @@ import {
   versionUnasked,
 } from './of-versions.ts'
 import { failedUnasked, lotUnasked } from './of-work.ts'
-import type { Situation, Told } from './situation.ts'
+import type { Saying, Situation, Told } from './situation.ts'
 
 export type Answer<T extends EventType> = {
   /** Says whether the role's decider makes such events. It is `sometimes` if the role's worker makes some of them. */
@@ -37,6 +37,13 @@ export type Answer<T extends EventType> = {
 const never = (): string => 'only the head makes it'
 /** Admits an event at any time: nothing follows from it, people only read it. */
 const always = (): null => null
+
+/** Parts of a policy version that is a text. They come before the version itself. */
+const instructions = {
+  unasked: (event: Saying<{ readonly version: number }>, situation: Situation) =>
+    versionUnasked('policy', event, situation),
+  over: ({ version }: { readonly version: number }) => updatedKey('policy', version),
+}
 
 export const ANSWERS: { readonly [T in EventType]: Answer<T> } = {
   RunStarted: { unasked: never },
@@ -62,6 +69,7 @@ export const ANSWERS: { readonly [T in EventType]: Answer<T> } = {
   TaskProposed: { unasked: rewriteUnasked },
 
   RolloutClaimed: { unasked: rolloutUnasked, over: rolloutKey },
+  StepNoted: { unasked: rolloutUnasked, over: rolloutKey },
   CallsRecorded: { unasked: rolloutUnasked, over: rolloutKey },
   FramesRecorded: { unasked: rolloutUnasked, over: rolloutKey },
   ProgramTested: { unasked: rolloutUnasked, over: rolloutKey },
@@ -84,6 +92,9 @@ export const ANSWERS: { readonly [T in EventType]: Answer<T> } = {
     unasked: (event, s) => versionUnasked(event.data.role, event, s),
     over: ({ role, version }) => updatedKey(role, version),
   },
+  InstructionsWeighed: instructions,
+  InstructionsProposed: instructions,
+  InstructionsChosen: instructions,
   BatchReady: { unasked: batchUnasked, over: ({ role, version }) => updatedKey(role ?? 'policy', version) },
   PolicyPublished: { unasked: (event, s) => publishedUnasked('policy', event, s) },
   RewardModelPublished: { unasked: (event, s) => publishedUnasked('reward-model', event, s) },

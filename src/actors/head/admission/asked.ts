@@ -133,7 +133,7 @@ const ENTRIES: Entries = {
   TaskAdded: (asked, added) => countTask(asked.taskCounts, added),
   IterationStarted(asked, started, { id }) {
     const { iteration } = started
-    const measuredBy = iteration === 0 ? measuring(asked, 0) : null
+    const measuredBy = iteration === 0 ? measuring(asked, 0, false) : null
     asked.iterations.set(iteration, { book: openBook(started), started: id, measuredBy })
   },
   IterationPlanned(asked, plan) {
@@ -176,10 +176,10 @@ const ENTRIES: Entries = {
     if (task === null) asked.rewrites.delete(rewriteKey(slot, iteration))
     else decide(asked, iteration, slot, false)
   },
-  PolicyUpdated(asked, { version }, { id }) {
+  PolicyUpdated(asked, { version, last = false }, { id }) {
     adopt(asked, 'policy', version)
     const open = asked.iterations.get(version)
-    if (open && version > 0) open.measuredBy = measuring(asked, version)
+    if (open && version > 0) open.measuredBy = measuring(asked, version, last || open.book.last)
     // The judge starts from the policy's first version.
     if (asked.versions['reward-model'] < 0)
       asked.due['reward-model'] ??= { version: 0, cause: id, batch: null }
@@ -264,10 +264,6 @@ function configOf(values: Record<string, unknown>): Config | null {
   }
 }
 
-function judgingIn({ rewardModel }: Config): boolean {
-  return rewardModel.mode !== 'off'
-}
-
 /** Returns the open book of a rollout, unless it belongs to an evaluation. */
 function bookOf(
   { iterations }: Asked,
@@ -298,8 +294,10 @@ function enterEnded(
 }
 
 /** Decides as the environment's decider does. A later fork may have another config, but the decision stays. */
-function measuring({ config }: Asked, iteration: number): number | null {
-  return config && evaluationDue(iteration, config) ? config.evaluation.rollouts : null
+function measuring({ config }: Asked, iteration: number, last: boolean): number | null {
+  if (config === null) return null
+  const { run, evaluation } = config
+  return evaluationDue(iteration, run, evaluation, last) ? evaluation.rollouts : null
 }
 
 function decide(asked: Asked, iteration: number, slot: string, accepted: boolean): void {
@@ -317,13 +315,14 @@ function askForVersion(asked: Asked, role: ModelRole, cause: string): void {
   if (asked.config === null || asked.due[role] !== null || asked.versions[role] < 0) return
   const version = asked.versions[role] + 1
   const book = asked.iterations.get(version)?.book
-  if (book && readyToLearn(book, judgingIn(asked.config))) asked.due[role] = { version, cause, batch: null }
+  if (book && readyToLearn(book, asked.config.rewardModel.mode !== 'off'))
+    asked.due[role] = { version, cause, batch: null }
 }
 
 /** Asks as the adapter's decider does: when a group is known whole and its task is too easy or too hard. */
 function askForRewrite({ config, rewrites }: Asked, book: IterationBook, slot: string, cause: string): void {
   const group = book.groups.get(slot)
-  if (!config || !group || !groupKnown(book, group, judgingIn(config))) return
+  if (!config || !group || !groupKnown(book, group, config.rewardModel.mode !== 'off')) return
   const direction = needOf(book, group, config)
   if (direction === null) return
   const { iteration } = book

@@ -1,5 +1,5 @@
 /** Trajectories that wait for verdicts, with the version of the judge, and the event that asked for them. */
-import type { Config } from '../../../config.ts'
+import type { EvaluationConfig, RewardModelConfig } from '../../../config-schema/sections.ts'
 import type { EventData } from '../../../events/catalogue.ts'
 import type { IterationBook } from '../../decider/books.ts'
 
@@ -37,12 +37,18 @@ export function noJudgements(): OpenJudgements {
   return { byName: new Map(), byRollout: new Map() }
 }
 
+/** The part of a config that says what is judged. */
+type JudgingConfig = {
+  readonly rewardModel: RewardModelConfig
+  readonly evaluation: EvaluationConfig
+}
+
 /** Enters a rollout that ended, as the reward model's decider does: with the last of its batch the verdicts are asked for. */
 export function enterEnd(
   { byName, byRollout }: OpenJudgements,
   ended: Ended,
   book: IterationBook | undefined,
-  config: Config,
+  config: JudgingConfig,
   newest: number,
   id: string,
 ): void {
@@ -65,7 +71,7 @@ function batchOf(
   byName: OpenJudgements['byName'],
   ended: Ended,
   book: IterationBook | undefined,
-  { rewardModel, evaluation }: Config,
+  { rewardModel, evaluation }: JudgingConfig,
 ): OpenBatch | null {
   const { rollout, iteration, slot, purpose } = ended
   const byGroup = rewardModel.judging === 'group'

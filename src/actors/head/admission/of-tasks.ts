@@ -9,7 +9,7 @@ import { causeWrong, type Situation, type Told } from './situation.ts'
 export function taskUnasked({ data, cause }: Told<'TaskAdded'>, situation: Situation): string | null {
   const { config, taskCounts, begun } = situation.asked
   const { split, slot, index, total } = data
-  if (config && !splitsOf(config).includes(split)) return `the run has no split ${split}`
+  if (config && !splitsOf(config.evaluation).includes(split)) return `the run has no split ${split}`
   const known = taskCounts.get(split)
   if (known && known.seen >= known.total) return `all ${known.total} tasks of ${split} are there`
   if (known && known.total !== total) return `${split} has ${known.total} tasks, not ${total}`

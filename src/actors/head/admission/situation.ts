@@ -28,7 +28,8 @@ export function causeWrong(
   { asked, log }: Situation,
 ): string | null {
   if (cause !== null && cause === asker) return null
-  const [at, since] = [cause, asker].map((id) => (id === null ? null : log.positionOf('id', id)))
+  const positionOf = (id: string | null) => (id === null ? null : log.positionOf('id', id))
+  const [at, since] = [positionOf(cause), positionOf(asker)]
   if (asked.forked && at !== null && since !== null && at > since) return null
   return `it names ${cause ?? 'no event'} as its cause, and ${asker ?? 'none'} asked`
 }

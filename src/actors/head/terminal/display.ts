@@ -20,7 +20,7 @@ const REDRAW_MS = 200
 
 /** `simulated`: every line says so. */
 export function openDisplay(
-  { iterations, simulated }: { readonly iterations: number; readonly simulated: boolean },
+  { iterations, simulated }: { readonly iterations: number | null; readonly simulated: boolean },
   output: NodeJS.WriteStream = process.stdout,
 ): Display {
   const write = openWriter(output)

@@ -11,8 +11,10 @@ import { openSetting } from '../../../environments/open.ts'
 import type { Task } from '../../../environments/port.ts'
 import type { OpenSetting } from '../../../environments/setting.ts'
 import { loadSetting } from '../../../environments/settings.ts'
+import { tasksOf } from '../../../environments/split-tasks.ts'
 import { explain } from '../../../errors.ts'
 import type { HubCopy } from '../../../models/hub-folder.ts'
+import { sourceOf } from '../../decider/task-counts.ts'
 import { type FirstTurn, firstTurns } from '../../first-turns.ts'
 import type { StartOptions } from '../../start-options.ts'
 import { backendLine } from './backend-line.ts'
@@ -58,7 +60,7 @@ async function showPrompts(
 ): Promise<void> {
   if (config.environment.player !== 'own' || !opened.setting.acting) {
     row(print, 'agents outside bring their own; they are told the goals')
-    const tasks = await opened.environment.tasks(config.environment.splits.train)
+    const tasks = await tasksOf(opened.environment, 'train', sourceOf('train', config.environment))
     for (const [index, { goal, ...task }] of tasks.slice(0, PROMPTS).entries())
       print(`--- goal ${index + 1}: ${titleOf(task)}\n${wrapped(goal)}\n`)
     return
@@ -77,6 +79,7 @@ async function showPrompts(
     const title = `--- prompt ${index + 1}: ${titleOf(turn.task)}`
     const [size, text] = 'fault' in turn ? ['', explain(turn.fault)] : [sizeOf(turn), turn.text]
     print(`${title}${size}\n${wrapped(text)}\n`)
+    if ('spelled' in turn && turn.spelled !== null) print(`tokens: ${wrapped(turn.spelled)}\n`)
   }
 }
 

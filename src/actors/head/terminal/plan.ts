@@ -3,8 +3,15 @@ import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
 import { WIDTH, wrap } from '../../../columns.ts'
 import { type Config, configDigest } from '../../../config.ts'
+import type {
+  AdaptationConfig,
+  EnvironmentConfig,
+  PolicyConfig,
+  RewardModelConfig,
+} from '../../../config-schema/sections.ts'
 import { settingOf } from '../../../environments/settings.ts'
 import { type HubCopy, sizeAndLicence } from '../../../models/hub-folder.ts'
+import type { ModelProvider } from '../../../models/provider.ts'
 import { providerOf } from '../../../models/registry.ts'
 import type { StartOptions } from '../../start-options.ts'
 
@@ -33,6 +40,7 @@ export function planLines({
   runtime,
 }: Plan): readonly string[] {
   const { environment, policy, rewardModel, learning, evaluation } = config
+  const { minutes, iterations } = config.run
   const rows: readonly (readonly [string, string])[] = [
     ['run', `${run}${resumed ? ' (goes on where its log ends)' : ''}, seed ${config.run.seed}`],
     [
@@ -42,9 +50,9 @@ export function planLines({
     ['folder', relative('', folder.folder) || folder.folder],
     [
       'loop',
-      `${config.run.iterations} iterations of ${environment.tasksPerIteration} tasks x ${environment.rolloutsPerTask} rollouts; staleness up to ${config.run.maxStaleness}`,
+      `${minutes === undefined ? `${iterations} iterations` : `as many iterations as fit into ${minutes} minutes,`} of ${environment.tasksPerIteration} tasks x ${environment.rolloutsPerTask} rollouts; staleness up to ${config.run.maxStaleness}`,
     ],
-    ['tasks', taskText(config)],
+    ['tasks', taskText(environment)],
     [
       'policy',
       `${modelText(policy)}${hubText(hub)}${policy.frames > 0 ? `, shown the last ${policy.frames} screens` : ''}`,
@@ -53,17 +61,17 @@ export function planLines({
       'reward model',
       rewardModel.mode === 'off'
         ? 'off'
-        : `${judgeText(config)}, ${rewardModel.mode}, ${rewardModel.samples} judgement${rewardModel.samples === 1 ? '' : 's'} a step${rewardModel.frames ? ', shown the screens around it' : ''}`,
+        : `${judgeText(rewardModel, providerOf(rewardModel, config))}, ${rewardModel.mode}, ${rewardModel.samples} judgement${rewardModel.samples === 1 ? '' : 's'} a step${rewardModel.frames ? ', shown the screens around it' : ''}`,
     ],
     ['backend', backend ?? 'none: no local model'],
     ...(runtime === null ? [] : [['runs in', runtime] as const]),
     ['learning', `${learning.reward} reward, lambda ${learning.lambda}, ${learning.advantage} advantages`],
-    ['adaptation', adaptationText(config)],
+    ['adaptation', adaptationText(config.adaptation, environment)],
     [
       'evaluation',
       evaluation.splits.length === 0
         ? 'none'
-        : `${evaluation.splits.join(', ')} (${evaluation.tasks ?? 'all'} tasks each) at the start, every ${config.run.evaluateEvery} iterations and at the end`,
+        : `${evaluation.splits.join(', ')} (${evaluation.tasks ?? 'all'} tasks each) at the start${minutes === undefined ? `, every ${config.run.evaluateEvery} iterations` : ''} and at the end`,
     ],
     [
       'broker',
@@ -93,8 +101,10 @@ function hubText(hub: HubCopy | null): string {
 }
 
 /** Describes the rewriting. A setting without a part for it has no rewrites, whatever the config says. */
-function adaptationText({ adaptation, environment }: Config): string {
-  const { enabled, rewriter, low, high, evidence } = adaptation
+function adaptationText(
+  { enabled, rewriter, low, high, evidence }: AdaptationConfig,
+  environment: EnvironmentConfig,
+): string {
   if (!enabled) return 'off'
   const setting = settingOf(environment)
   if (setting && !setting.rewriting && !setting.simulated)
@@ -102,24 +112,20 @@ function adaptationText({ adaptation, environment }: Config): string {
   return `${rewriter} rewrites at accuracy <= ${low} and >= ${high}, accepted by ${evidence} evidence`
 }
 
-function taskText({ environment }: Config): string {
-  const { name, source, data, tasks, difficulty, maxSteps } = environment
+function taskText({ name, source, data, tasks, difficulty, maxSteps }: EnvironmentConfig): string {
   const from = source === 'data' ? `from ${data}` : `generated, ${difficulty}`
   return `${name}, ${from}, ${tasks ?? 'all'} for training, up to ${maxSteps} steps an episode`
 }
 
 /** Describes the judge. A local judge has no model of its own: it begins with the policy's. */
-function judgeText(config: Config): string {
-  const { rewardModel } = config
-  return providerOf(rewardModel, config).trains
-    ? `${rewardModel.provider}, begun from the policy`
-    : modelText(rewardModel)
+function judgeText(rewardModel: RewardModelConfig, { trains }: ModelProvider): string {
+  return trains ? `${rewardModel.provider}, begun from the policy` : modelText(rewardModel)
 }
 
 function modelText({
   provider,
   model,
   baseUrl,
-}: Pick<Config['policy'], 'provider' | 'model' | 'baseUrl'>): string {
+}: Pick<PolicyConfig, 'provider' | 'model' | 'baseUrl'>): string {
   return `${provider} ${model}${baseUrl === null ? '' : ` at ${baseUrl}`}`
 }

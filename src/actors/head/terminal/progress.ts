@@ -1,13 +1,16 @@
 /** The terminal's view of a running run: a fold of its events, and the lines that a person reads. */
+
 import { sparkline, WIDTH, wrap } from '../../../columns.ts'
-import type { LoggedEvent } from '../../../events/catalogue.ts'
+import type { EventData, LoggedEvent } from '../../../events/catalogue.ts'
 import type { LogReader } from '../../../events/log-reader.ts'
 import { isHeld, isLifted } from '../../../events/run-turn.ts'
+import { itemAt } from '../../../item-at.ts'
 import { type Estimate, wilson } from '../../../learning/interval.ts'
 import { type UnitTestProgress, unitTestProgress } from './unit-test-progress.ts'
 
 export type Progress = {
-  readonly iterations: number
+  /** Null if the run's time decides. */
+  readonly iterations: number | null
   /** Columns that a line may take. */
   readonly width: number
   iteration: number
@@ -15,6 +18,8 @@ export type Progress = {
   ended: number
   failed: number
   failedInTraining: number
+  /** Number of failed rollouts by cause, and one of their errors. */
+  readonly causes: Map<string, { count: number; error: string }>
   /** Programs that did not do the same twice. */
   flaky: number
   /** Rollouts whose prompt did not fit any more. */
@@ -37,7 +42,7 @@ export type Progress = {
 /** A line that an event shows to a person. An event may show none or several. */
 export type Line = string
 
-export function startProgress(iterations: number, width = WIDTH): Progress {
+export function startProgress(iterations: number | null, width = WIDTH): Progress {
   return {
     iterations,
     width,
@@ -94,6 +99,7 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
     case 'RolloutFailed':
       progress.ended++
       progress.failed++
+      countCause(progress, event.data)
       if (event.data.purpose === 'train') progress.failedInTraining++
       return []
     case 'ProgramTested':
@@ -153,7 +159,7 @@ export function barLine(progress: Progress, width = 24): string {
   const filled = Math.round((width * progress.ended) / total)
   const bar = `${'#'.repeat(filled)}${'.'.repeat(width - filled)}`
   const stage = progress.ended < progress.requested ? 'rollouts' : 'training'
-  return `  iteration ${Math.max(progress.iteration, 0)}/${progress.iterations} [${bar}] ${progress.ended}/${progress.requested} ${stage}, ${progress.judged} judged`
+  return `  iteration ${numbered(Math.max(progress.iteration, 0), progress.iterations).trimEnd()} [${bar}] ${progress.ended}/${progress.requested} ${stage}, ${progress.judged} judged`
 }
 
 function beginIteration(progress: Progress, { data, time }: LoggedEvent<'IterationStarted'>): void {
@@ -169,6 +175,7 @@ function startIteration() {
     ended: 0,
     failed: 0,
     failedInTraining: 0,
+    causes: new Map<string, { count: number; error: string }>(),
     flaky: 0,
     outOfContext: 0,
     judged: 0,
@@ -221,8 +228,9 @@ function modelPublished(
 
 /** Median time from one iteration to the next: the one in which a run stood still does not count. */
 function usualMs(startedMs: readonly number[], endedMs: number): number {
-  const lengths = [...startedMs.slice(1), endedMs].map((time, i) => time - startedMs[i])
-  return lengths.sort((a, b) => a - b)[lengths.length >> 1]
+  const ends = [...startedMs.slice(1), endedMs]
+  const lengths = startedMs.map((time, i) => itemAt(ends, i) - time)
+  return lengths.sort((a, b) => a - b)[lengths.length >> 1] ?? Number.NaN
 }
 
 /** One line of an iteration, and above it a line for each thing that went wrong. */
@@ -232,15 +240,30 @@ function iterationLines(
 ): readonly Line[] {
   const { iteration } = data
   const look = `rl log ${run} tail --type`
-  const wrong = [
-    [progress.failed, 'rollout', `of iteration ${iteration} failed: ${look} RolloutFailed`],
-    [progress.flaky, 'flaky program', `in iteration ${iteration}: ${look} ProgramFlaky`],
-    [progress.outOfContext, 'rollout', `of iteration ${iteration} ended at the context's end`],
-  ] as const
-  const alarms = wrong.flatMap(([count, what, text]) =>
-    count > 0 ? [`${count} ${what}${count === 1 ? '' : 's'} ${text}`] : [],
-  )
-  return data.accuracy.n > 0 ? [...alarms, iterationLine(progress, { data, time })] : alarms
+  const alarm = (count: number, what: string, text: string) =>
+    count > 0 ? [`${count} ${what}${count === 1 ? '' : 's'} ${text}`] : []
+  const lines = [
+    ...alarm(progress.failed, 'rollout', `of iteration ${iteration} failed: ${look} RolloutFailed`),
+    ...causeLines(progress),
+    ...alarm(progress.flaky, 'flaky program', `in iteration ${iteration}: ${look} ProgramFlaky`),
+    ...alarm(progress.outOfContext, 'rollout', `of iteration ${iteration} ended at the context's end`),
+  ]
+  return data.accuracy.n > 0 ? [...lines, iterationLine(progress, { data, time })] : lines
+}
+
+function countCause({ causes }: Progress, { cause, error }: EventData<'RolloutFailed'>): void {
+  const known = causes.get(cause)
+  if (known) known.count++
+  else causes.set(cause, { count: 1, error })
+}
+
+/** Returns a line for each cause of failed rollouts, with the first of its errors as far as it fits. */
+function causeLines({ causes, width }: Progress): readonly Line[] {
+  return [...causes].map(([cause, { count, error }]) => {
+    const [first = ''] = error.split('\n', 1)
+    const line = `  ${cause} ${count}, e.g. ${first}`
+    return line.length > width ? `${line.slice(0, width - 3)}...` : line
+  })
 }
 
 const GAP = '  '
@@ -253,22 +276,26 @@ function iterationLine(
 ): Line {
   const { iterations, startedMs, accuracies, verdicts, accepted, acceptedInAll } = progress
   const took = time - (startedMs.at(-1) ?? time)
-  const left = usualMs(startedMs, time) * (iterations - data.iteration)
+  const left = iterations === null ? null : usualMs(startedMs, time) * (iterations - data.iteration)
   const accuracy = accuracyOf(data.accuracy, progress.failedInTraining)
   accuracies.push(accuracy.value)
   const judge = progress.unitTests.line() ?? (progress.judged > 0 ? `judge ${ratio(verdicts)}` : null)
   const fields = [
-    `iteration ${`${data.iteration}/${iterations}`.padEnd(2 * `${iterations}`.length + 1)}`,
+    `iteration ${numbered(data.iteration, iterations)}`,
     `accuracy ${interval(accuracy)}`,
     ...(judge === null ? [] : [judge]),
     `tasks +${accepted} (${acceptedInAll})`.padEnd(13),
     (took < 90_000 ? `${(took / 1000).toFixed(1)} s` : duration(took)).padStart(6),
-    `left ${duration(left)}`.padEnd(11),
+    ...(left === null ? [] : [`left ${duration(left)}`.padEnd(11)]),
   ]
   while (fields.join(GAP).length > progress.width) fields.pop()
   const room = Math.min(MOST_BARS, progress.width - [...fields, ''].join(GAP).length)
   if (room > 0) fields.push(sparkline(accuracies.slice(-room)))
   return fields.join(GAP).trimEnd()
+}
+
+function numbered(iteration: number, of: number | null): string {
+  return of === null ? `${iteration}`.padEnd(3) : `${iteration}/${of}`.padEnd(2 * `${of}`.length + 1)
 }
 
 /** A failed rollout counts as no success. Without it the figure would be too high. */

@@ -1,19 +1,22 @@
 /** Text that a person reads when a run ends or pauses: its results, and the commands to look further. */
+
 import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
 import { WIDTH, wrap } from '../../../columns.ts'
-import type { Config } from '../../../config.ts'
-import { settingOf } from '../../../environments/settings.ts'
 import type { EventData } from '../../../events/catalogue.ts'
 import { openLogReader } from '../../../events/log-reader.ts'
 import { wilson } from '../../../learning/interval.ts'
-import { providerOf } from '../../../models/registry.ts'
 import { checkpointFolder } from '../../learner/checkpoints.ts'
 import { countNotServed } from '../../learner/targets.ts'
 
 export type Ended = {
   readonly folder: RunFolder
-  readonly config: Config
+  /** Splits by which the run is measured. */
+  readonly splits: readonly string[]
+  /** Number of iterations of the run, or null if its time decides. */
+  readonly planned: number | null
+  /** Whether any figure is made up. */
+  readonly simulated: boolean
   readonly end: { readonly kind: 'completed' | 'failed' | 'paused' | 'interrupted'; readonly reason?: string }
 }
 
@@ -21,7 +24,7 @@ type PolicyCheckpoint = { readonly version: number; readonly folder: string }
 
 const READ = ['EvaluationCompleted', 'TaskAccepted', 'IterationCompleted', 'PolicyUpdated'] as const
 
-export function summaryLines({ folder, config, end }: Ended): readonly string[] {
+export function summaryLines({ folder, splits, planned, simulated, end }: Ended): readonly string[] {
   const evaluations: EventData<'EvaluationCompleted'>[] = []
   let accepted = 0
   let iterations = 0
@@ -41,19 +44,20 @@ export function summaryLines({ folder, config, end }: Ended): readonly string[] 
   const notServed = countNotServed(log)
   log.close()
   const run = folder.run
-  const mark = isSimulated(config) ? ' | simulated' : ''
+  const mark = simulated ? ' | simulated' : ''
   return [
     '',
-    ...wrap(`  ${headline(end, run, iterations, config.run.iterations)}${mark}`, WIDTH, '    '),
-    ...config.evaluation.splits.flatMap((split) => trend(split, evaluations)).map((line) => line + mark),
-    ...checkpointLines(checkpoints, config.evaluation.splits[0], evaluations),
+    ...wrap(`  ${headline(end, run, iterations, planned)}${mark}`, WIDTH, '    '),
+    ...splits.flatMap((split) => trend(split, evaluations)).map((line) => line + mark),
+    ...checkpointLines(checkpoints, splits[0], evaluations),
     ...(notServed > 0
       ? [`  ${notServed} versions were taken by no server: older ones answered in their place`]
       : []),
     `  ${accepted} tasks accepted; ${position} events in ${relative('', folder.log)}`,
     '',
     ...(end.kind === 'completed' ? [] : [`  go on:        npm start -- --role head --run ${run}`]),
-    `  look further: npm run -s rl -- status ${run}`,
+    `  look further: npm run -s rl -- ui ${run}`,
+    `                npm run -s rl -- status ${run}`,
     `                npm run -s rl -- projections ${run} show`,
     `                npm run -s rl -- log ${run} tail`,
     `                npm run -s rl -- log ${run} verify`,
@@ -93,18 +97,12 @@ function checkpointLines(
   ]
 }
 
-/** Whether any of it is made up: then no figure is a measurement. */
-export function isSimulated(config: Config): boolean {
-  const { environment, policy, rewardModel } = config
-  const made = [settingOf(environment), providerOf(policy, config), providerOf(rewardModel, config)]
-  return made.some((part) => part?.simulated)
-}
-
-function headline(end: Ended['end'], run: string, done: number, wanted: number): string {
+function headline(end: Ended['end'], run: string, done: number, wanted: number | null): string {
   if (end.kind === 'completed') return `run ${run} is complete: ${done} iterations`
-  if (end.kind === 'failed') return `run ${run} failed after ${done} of ${wanted} iterations: ${end.reason}`
+  const of = wanted === null ? done : `${done} of ${wanted}`
+  if (end.kind === 'failed') return `run ${run} failed after ${of} iterations: ${end.reason}`
   const why = end.reason === undefined ? '' : `: ${end.reason}`
-  return `run ${run} paused after ${done} of ${wanted} iterations${why}`
+  return `run ${run} paused after ${of} iterations${why}`
 }
 
 /** Shows the first and the last evaluation of a split, with intervals. */

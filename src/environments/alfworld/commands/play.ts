@@ -23,12 +23,13 @@ type Next = (state: State, command: string) => State
 
 async function onlyGame(path: string): Promise<Game> {
   const { games } = await openDataset(path)
-  if (games.length !== 1)
+  const [game, ...others] = games
+  if (game === undefined || others.length > 0)
     throw new RlError(`${path} holds ${games.length} games, not one`, {
       code: 'cli.usage',
-      hint: games.length ? `for example --game ${games[0].path}` : 'name a game.tw-pddl',
+      hint: game ? `for example --game ${game.path}` : 'name a game.tw-pddl',
     })
-  return loadGame(await games[0].read(), path)
+  return loadGame(await game.read(), path)
 }
 
 async function playLines(start: State, next: Next): Promise<number> {

@@ -1,7 +1,9 @@
 /**
  * New games: a goal drawn from the tables, a room drawn around it, and a plan that proves that it can be won.
  */
+
 import { RlError } from '../../../errors.ts'
+import { itemAt } from '../../../item-at.ts'
 import { type Rng, rng, type Seed, seedOf } from '../../../random.ts'
 import { type Game, gameOf } from '../game.ts'
 import type { GameFile } from '../game-file.ts'
@@ -60,7 +62,7 @@ export function draftGame({ seed, size, shares, pairs }: GeneratorRecipe): Draft
     if (!route || route.cost === 0) continue
     return {
       goal,
-      sentence: sentencesOf(goal)[random.below(2)],
+      sentence: random.pick(sentencesOf(goal)),
       scene,
       planLength: route.cost,
       folder: `${folderOf(goal, SCENE_NUMBERS[room] + random.below(69))}/${trialOf(seed)}`,
@@ -130,7 +132,7 @@ function drawGoal(
     draw -= weight
     return draw < 0
   })
-  const { goal, rooms } = found ?? fitting[fitting.length - 1]
+  const { goal, rooms } = found ?? itemAt(fitting, fitting.length - 1)
   return { goal, room: random.pick(rooms) }
 }
 

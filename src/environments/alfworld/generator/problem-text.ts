@@ -1,4 +1,5 @@
 /** The PDDL problem of a generated scene, laid out and named as in ALFWorld's own files. */
+import { itemAt } from '../../../item-at.ts'
 import type { Rng } from '../../../random.ts'
 import { type Goal, goalText } from '../tasks.ts'
 import type { Scene } from './scene.ts'
@@ -18,44 +19,38 @@ export function problemText(scene: Scene, goal: Goal, trial: string, random: Rng
     taken.add(id.toLowerCase())
     return id
   }
-  const objects = scene.objects.map(({ type }) => fresh(() => `${type}${coordinates(random)}`))
-  const receptacles = scene.receptacles.map(({ type }) => fresh(() => receptacleId(type, random)))
+  const objects = scene.objects.map((object) => ({
+    ...object,
+    id: fresh(() => `${object.type}${coordinates(random)}`),
+  }))
+  const receptacles = scene.receptacles.map((receptacle) => ({
+    ...receptacle,
+    id: fresh(() => receptacleId(receptacle.type, random)),
+  }))
   const places = Array.from({ length: scene.places + 1 }, () => fresh(() => placeId(random)))
-  const start = places[scene.places]
 
   const facts: string[] = []
   const fact = (...words: string[]) => facts.push(`(${words.join(' ')})`)
-  const flagged = (flag: ObjectFlag) =>
-    scene.objects.forEach(({ type }, i) => {
-      if (hasFlag(type, flag)) fact(flag, objects[i])
-    })
-  scene.receptacles.forEach(({ type }, i) => {
-    fact('receptacleType', receptacles[i], `${type}Type`)
-  })
-  scene.objects.forEach(({ type }, i) => {
-    fact('objectType', objects[i], `${type}Type`)
-  })
-  const objectTypes = [...new Set(scene.objects.map(({ type }) => type))]
-  for (const receptacle of new Set(scene.receptacles.map(({ type }) => type)))
+  const flagged = (flag: ObjectFlag) => {
+    for (const { type, id } of objects) if (hasFlag(type, flag)) fact(flag, id)
+  }
+  for (const { type, id } of receptacles) fact('receptacleType', id, `${type}Type`)
+  for (const { type, id } of objects) fact('objectType', id, `${type}Type`)
+  const objectTypes = [...new Set(objects.map(({ type }) => type))]
+  for (const receptacle of new Set(receptacles.map(({ type }) => type)))
     for (const object of objectTypes)
       if (canContain(receptacle, object)) fact('canContain', `${receptacle}Type`, `${object}Type`)
   flagged('pickupable')
   flagged('isReceptacleObject')
-  scene.receptacles.forEach(({ openable }, i) => {
-    if (openable) fact('openable', receptacles[i])
-  })
-  fact('atLocation', 'agent1', start)
+  for (const { openable, id } of receptacles) if (openable) fact('openable', id)
+  fact('atLocation', 'agent1', itemAt(places, scene.places))
   for (const flag of ['cleanable', 'heatable', 'coolable', 'toggleable', 'sliceable'] as const) flagged(flag)
-  scene.objects.forEach(({ receptacle }, i) => {
-    fact('inReceptacle', objects[i], receptacles[receptacle])
-  })
-  scene.receptacles.forEach(({ place }, i) => {
-    fact('receptacleAtLocation', receptacles[i], places[place])
-  })
-  scene.objects.forEach(({ receptacle }, i) => {
-    fact('objectAtLocation', objects[i], places[scene.receptacles[receptacle].place])
-  })
+  const holderOf = ({ receptacle }: (typeof objects)[number]) => itemAt(receptacles, receptacle)
+  for (const object of objects) fact('inReceptacle', object.id, holderOf(object).id)
+  for (const { place, id } of receptacles) fact('receptacleAtLocation', id, itemAt(places, place))
+  for (const object of objects) fact('objectAtLocation', object.id, itemAt(places, holderOf(object).place))
 
+  const idsOf = (things: readonly { readonly id: string }[]) => things.map(({ id }) => id).sort()
   const declared = (names: readonly string[], type: string) => names.map((name) => `${name} - ${type}`)
   return `
 (define (problem plan_${trial})
@@ -74,8 +69,8 @@ ${declared(
 
 
 ${INDENT}${[
-  ...declared([...objects].sort(), 'object'),
-  ...declared([...receptacles].sort(), 'receptacle'),
+  ...declared(idsOf(objects), 'object'),
+  ...declared(idsOf(receptacles), 'receptacle'),
   ...declared(places, 'location'),
 ].join(`\n${INDENT}`)}
 ${INDENT})

@@ -1,4 +1,5 @@
 /** A room as plain data, drawn from the tables around a goal. */
+import { itemAt } from '../../../item-at.ts'
 import type { Rng } from '../../../random.ts'
 import { lowered, type Situation } from '../situation.ts'
 import { APPLIANCES, type Goal, propertyOf } from '../tasks.ts'
@@ -130,8 +131,13 @@ function drawReceptacles(goal: Goal, room: Room, size: RoomSize, random: Rng): S
     if ((counts.get(type) ?? 0) < (drawn.get(type) ?? 0)) counts.set(type, (counts.get(type) ?? 0) + 1)
   }
   const types = Object.keys(histogram).filter((type) => counts.has(type))
+  const repeated = new Set(
+    Object.entries(histogram).flatMap(([type, ofType]) =>
+      Object.keys(ofType).some((n) => Number(n) > 1) ? [type] : [],
+    ),
+  )
   while (total() < Math.min(wanted, size.receptacles[0])) {
-    const several = types.filter((type) => Object.keys(histogram[type]).some((n) => Number(n) > 1))
+    const several = types.filter((type) => repeated.has(type))
     const type = several.length > 0 ? random.pick(several) : random.pick(types)
     counts.set(type, (counts.get(type) ?? 0) + 1)
   }
@@ -214,7 +220,8 @@ function weighted(counts: Readonly<Record<string, number>>, random: Rng): string
     draw -= count
     if (draw < 0) return key
   }
-  return entries[entries.length - 1][0]
+  const [last] = itemAt(entries, entries.length - 1)
+  return last
 }
 
 function sum(values: readonly number[]): number {

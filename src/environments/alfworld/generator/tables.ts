@@ -81,7 +81,7 @@ export function openableShare(receptacle: string): number {
 /** Mean number of objects of the type in one receptacle of the type, over all games. */
 export function placementRate(object: string, receptacle: string): number {
   const count = tables.placement[object]?.[receptacle] ?? 0
-  return count === 0 ? 0 : count / tables.receptacles[receptacle].n
+  return count === 0 ? 0 : count / tables.receptacles[receptacle]!.n
 }
 
 const canonical = new Map(

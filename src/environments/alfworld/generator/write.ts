@@ -23,7 +23,7 @@ export async function writeGame(folder: string, game: Game, goal: Goal): Promise
 
 /** The fields of ALFRED's traj_data.json that ALFWorld reads. There is no recorded trajectory. */
 function trajectoryData({ name, task }: Game, { type, object, target }: Goal) {
-  const [taskName, trial] = name.split('/').slice(-2)
+  const [taskName = name, trial] = name.split('/').slice(-2)
   const isLook = type === 'look_at_obj_in_light'
   return {
     task_id: trial,

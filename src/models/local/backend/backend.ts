@@ -145,5 +145,6 @@ async function activate(name: string): Promise<void> {
 }
 
 function firstLine(error: unknown): string {
-  return explain(error).split('\n')[0].split(' imported from ')[0]
+  const [line = ''] = explain(error).split(/\n| imported from /)
+  return line
 }

@@ -1,7 +1,9 @@
+import { itemAt } from '../../../item-at.ts'
 import * as tf from '../../../tensorflow/tensorflow.ts'
-import { embedding, linear, rmsNorm, rotary, swiglu } from '../ops.ts'
+import type { ModelConfig } from '../config.ts'
+import { embedding, linear, rmsNorm } from '../ops.ts'
 import { type LocalModel, weight } from '../params.ts'
-import { headWeight, project, rotaryAngles } from '../transformer.ts'
+import { afterAttention, attentionInputs, headWeight, rotaryAngles } from '../transformer.ts'
 import type { Cache, CachedSequence } from './cache.ts'
 
 type Layer = { readonly k: tf.Tensor3D; readonly v: tf.Tensor3D }
@@ -27,6 +29,17 @@ export function createTensorCache(model: LocalModel): Cache {
     kept.set(sequence, layers)
   }
 
+  /** Keeps the keys and values of new tokens. Returns those of all tokens. */
+  const append = (sequence: CachedSequence, layer: number, { k, v }: Layer): Layer => {
+    const layers = kept.get(sequence) ?? []
+    const before = layers[layer]
+    const all = before ? { k: tf.concat([before.k, k], 1), v: tf.concat([before.v, v], 1) } : { k, v }
+    if (before) tf.dispose([before.k, before.v])
+    layers[layer] = { k: tf.keep(all.k.clone()), v: tf.keep(all.v.clone()) }
+    kept.set(sequence, layers)
+    return all
+  }
+
   const forward = (batch: Parameters<Cache['step']>[0]) => {
     const counts = batch.map((entry) => entry.tokens.length)
     const tokens = Int32Array.from(batch.flatMap((entry) => Array.from(entry.tokens)))
@@ -39,38 +52,18 @@ export function createTensorCache(model: LocalModel): Cache {
     const cos = tf.tensor2d(angles.cos, [tokens.length, headDim / 2])
     const sin = tf.tensor2d(angles.sin, [tokens.length, headDim / 2])
     let x = embedding(weight(params, 'model.embed_tokens.weight'), tf.tensor1d(tokens, 'int32'))
+    const byHead = (rows: tf.Tensor2D, count: number) =>
+      tf
+        .split(rows, counts)
+        .map((part) => tf.transpose(part.reshape([-1, count, headDim]), [1, 0, 2]) as tf.Tensor3D)
     for (let layer = 0; layer < config.layers; layer++) {
-      const at = `model.layers.${layer}`
-      const normed = rmsNorm(x, weight(params, `${at}.input_layernorm.weight`), normEps)
-      const turned = (name: 'q' | 'k') => {
-        const projected = project(model, normed, `${at}.self_attn.${name}_proj`)
-        const norm = params.get(`${at}.self_attn.${name}_norm.weight`)
-        return rotary(norm ? rmsNorm(projected, norm, normEps) : projected, cos, sin)
-      }
-      const byHead = (rows: tf.Tensor2D, count: number) =>
-        tf
-          .split(rows, counts)
-          .map((part) => tf.transpose(part.reshape([-1, count, headDim]), [1, 0, 2]) as tf.Tensor3D)
-      const queries = byHead(turned('q'), heads)
-      const keys = byHead(turned('k'), kvHeads)
-      const values = byHead(project(model, normed, `${at}.self_attn.v_proj`), kvHeads)
+      const { q, k, v } = attentionInputs(model, layer, x, { cos, sin })
+      const [queries, keys, values] = [byHead(q, heads), byHead(k, kvHeads), byHead(v, kvHeads)]
       const mixed = batch.map(({ sequence }, i) => {
-        const layers = kept.get(sequence) ?? []
-        const before = layers[layer]
-        const k = before ? tf.concat([before.k, keys[i]], 1) : keys[i]
-        const v = before ? tf.concat([before.v, values[i]], 1) : values[i]
-        if (before) tf.dispose([before.k, before.v])
-        layers[layer] = { k: tf.keep(k.clone()), v: tf.keep(v.clone()) }
-        kept.set(sequence, layers)
-        return attend(queries[i], k, v, sequence.length)
+        const all = append(sequence, layer, { k: itemAt(keys, i), v: itemAt(values, i) })
+        return attend(config, itemAt(queries, i), all, sequence.length)
       })
-      x = tf.add(x, project(model, tf.concat(mixed, 0) as tf.Tensor2D, `${at}.self_attn.o_proj`))
-      const inner = rmsNorm(x, weight(params, `${at}.post_attention_layernorm.weight`), normEps)
-      const gated = swiglu(
-        project(model, inner, `${at}.mlp.gate_proj`),
-        project(model, inner, `${at}.mlp.up_proj`),
-      )
-      x = tf.add(x, project(model, gated, `${at}.mlp.down_proj`))
+      x = afterAttention(model, layer, x, tf.concat(mixed, 0))
     }
     let end = 0
     const last = Int32Array.from(counts, (count) => {
@@ -83,21 +76,6 @@ export function createTensorCache(model: LocalModel): Cache {
       normEps,
     )
     return linear(final, headWeight(model))
-  }
-
-  /** Computes q [heads, new, dim] over all `length` positions -> [new, heads x dim]. */
-  const attend = (q: tf.Tensor3D, k: tf.Tensor3D, v: tf.Tensor3D, length: number): tf.Tensor2D => {
-    const count = q.shape[1]
-    const mask = new Float32Array(count * length)
-    for (let i = 0; i < count; i++) mask.fill(-1e9, i * length + (length - count + i) + 1, (i + 1) * length)
-    const grouped = q.reshape([kvHeads, (heads / kvHeads) * count, headDim])
-    const scores = tf
-      .matMul(grouped, k, false, true)
-      .mul(1 / Math.sqrt(headDim))
-      .reshape([heads, count, length])
-    const shares = tf.softmax(scores.add(tf.tensor(mask, [1, count, length])))
-    const mixed = tf.matMul(shares.reshape([kvHeads, (heads / kvHeads) * count, length]), v)
-    return tf.transpose(mixed.reshape([heads, count, headDim]), [1, 0, 2]).reshape([count, heads * headDim])
   }
 
   return {
@@ -121,4 +99,24 @@ export function createTensorCache(model: LocalModel): Cache {
       for (const sequence of [...kept.keys()]) drop(sequence)
     },
   }
+}
+
+/** Computes q [heads, new, dim] over all `length` positions -> [new, heads x dim]. */
+function attend(
+  { heads, kvHeads, headDim }: ModelConfig,
+  q: tf.Tensor3D,
+  { k, v }: Layer,
+  length: number,
+): tf.Tensor2D {
+  const count = q.shape[1]
+  const mask = new Float32Array(count * length)
+  for (let i = 0; i < count; i++) mask.fill(-1e9, i * length + (length - count + i) + 1, (i + 1) * length)
+  const grouped = q.reshape([kvHeads, (heads / kvHeads) * count, headDim])
+  const scores = tf
+    .matMul(grouped, k, false, true)
+    .mul(1 / Math.sqrt(headDim))
+    .reshape([heads, count, length])
+  const shares = tf.softmax(scores.add(tf.tensor(mask, [1, count, length])))
+  const mixed = tf.matMul(shares.reshape([kvHeads, (heads / kvHeads) * count, length]), v)
+  return tf.transpose(mixed.reshape([heads, count, headDim]), [1, 0, 2]).reshape([count, heads * headDim])
 }

@@ -1,5 +1,7 @@
 /** Reads a GGUF file as a model. llama.cpp's names and orders become those of a Hugging Face folder. */
+
 import { RlError } from '../../../errors.ts'
+import { ownValue } from '../../../own-value.ts'
 import { checkIds, type ModelConfig, parseModelConfig } from '../config.ts'
 import type { TensorEntry, TensorSource } from '../safetensors.ts'
 import type { TokenizerFiles } from '../tokenizer.ts'
@@ -86,7 +88,8 @@ function configOf({ metadata, tensors }: GgufFile, path: string): ModelConfig {
   for (const [key, value] of metadata) {
     if (!key.startsWith(`${architecture}.`)) continue
     const own = key.slice(`${architecture}.`.length)
-    if (Object.hasOwn(CONFIG_KEYS, own)) json[CONFIG_KEYS[own]] = value
+    const known = ownValue(CONFIG_KEYS, own)
+    if (known !== undefined) json[known] = value
     else if (CHECKED.includes(own)) checked.set(own, value)
     // The key has a name here, but the config does not know it. So it is refused by name unless it has no effect.
     else if (own === 'attention.causal') json[key] = value === true ? null : String(value)

@@ -74,7 +74,7 @@ const BLOCKS: Readonly<Partial<Record<QuantType, Block>>> = {
   Q4_0(bytes, at, out, to, half) {
     const scale = half(at)
     for (let i = 0; i < 16; i++) {
-      const pair = bytes[at + 2 + i]
+      const pair = bytes[at + 2 + i]!
       out[to + i] = ((pair & 15) - 8) * scale
       out[to + i + 16] = ((pair >> 4) - 8) * scale
     }
@@ -83,7 +83,7 @@ const BLOCKS: Readonly<Partial<Record<QuantType, Block>>> = {
     const scale = half(at)
     const least = half(at + 2)
     for (let i = 0; i < 16; i++) {
-      const pair = bytes[at + 4 + i]
+      const pair = bytes[at + 4 + i]!
       out[to + i] = (pair & 15) * scale + least
       out[to + i + 16] = (pair >> 4) * scale + least
     }
@@ -92,7 +92,7 @@ const BLOCKS: Readonly<Partial<Record<QuantType, Block>>> = {
     const scale = half(at)
     const fifth = bytes.readUInt32LE(at + 2)
     for (let i = 0; i < 16; i++) {
-      const pair = bytes[at + 6 + i]
+      const pair = bytes[at + 6 + i]!
       out[to + i] = (((pair & 15) | (((fifth >>> i) & 1) << 4)) - 16) * scale
       out[to + i + 16] = (((pair >> 4) | (((fifth >>> (i + 16)) & 1) << 4)) - 16) * scale
     }
@@ -102,7 +102,7 @@ const BLOCKS: Readonly<Partial<Record<QuantType, Block>>> = {
     const least = half(at + 2)
     const fifth = bytes.readUInt32LE(at + 4)
     for (let i = 0; i < 16; i++) {
-      const pair = bytes[at + 8 + i]
+      const pair = bytes[at + 8 + i]!
       out[to + i] = ((pair & 15) | (((fifth >>> i) & 1) << 4)) * scale + least
       out[to + i + 16] = ((pair >> 4) | (((fifth >>> (i + 16)) & 1) << 4)) * scale + least
     }
@@ -116,7 +116,7 @@ const BLOCKS: Readonly<Partial<Record<QuantType, Block>>> = {
       const low = group % 2 === 0
       const from = at + 16 + 32 * (group >> 1)
       for (let i = 0; i < 32; i++)
-        out[to + 32 * group + i] = scale * (low ? bytes[from + i] & 15 : bytes[from + i] >> 4) - least
+        out[to + 32 * group + i] = scale * (low ? bytes[from + i]! & 15 : bytes[from + i]! >> 4) - least
     })
   },
   Q5_K(bytes, at, out, to, half) {
@@ -124,8 +124,8 @@ const BLOCKS: Readonly<Partial<Record<QuantType, Block>>> = {
       const low = group % 2 === 0
       const from = at + 48 + 32 * (group >> 1)
       for (let i = 0; i < 32; i++) {
-        const four = low ? bytes[from + i] & 15 : bytes[from + i] >> 4
-        const fifth = (bytes[at + 16 + i] >> group) & 1
+        const four = low ? bytes[from + i]! & 15 : bytes[from + i]! >> 4
+        const fifth = (bytes[at + 16 + i]! >> group) & 1
         out[to + 32 * group + i] = scale * (four + 16 * fifth) - least
       }
     })
@@ -135,9 +135,9 @@ const BLOCKS: Readonly<Partial<Record<QuantType, Block>>> = {
     for (let n = 0; n < 2; n++)
       for (let part = 0; part < 4; part++)
         for (let i = 0; i < 32; i++) {
-          const pair = bytes[at + 64 * n + 32 * (part % 2) + i]
+          const pair = bytes[at + 64 * n + 32 * (part % 2) + i]!
           const four = part < 2 ? pair & 15 : pair >> 4
-          const two = (bytes[at + 128 + 32 * n + i] >> (2 * part)) & 3
+          const two = (bytes[at + 128 + 32 * n + i]! >> (2 * part)) & 3
           const own = bytes.readInt8(at + 192 + 8 * n + 2 * part + (i >> 4))
           out[to + 128 * n + 32 * part + i] = scale * own * ((four | (two << 4)) - 32)
         }
@@ -155,7 +155,7 @@ function eightGroups(
 ): void {
   const scale = half(at)
   const least = half(at + 2)
-  const packed = (i: number) => bytes[at + 4 + i]
+  const packed = (i: number) => bytes[at + 4 + i]!
   for (let group = 0; group < 8; group++) {
     const late = group - 4
     const s = late < 0 ? packed(group) & 63 : (packed(group + 4) & 15) | ((packed(late) >> 6) << 4)
@@ -177,7 +177,7 @@ export function dequantize(type: QuantType, bytes: Buffer): Float32Array {
   const out = new Float32Array(count * layout.values)
   // All blocks have an even number of bytes, so the halves are aligned.
   const halves = f16ToF32(words)
-  const half = (at: number) => halves[at >> 1]
+  const half = (at: number) => halves[at >> 1]!
   for (let i = 0; i < count; i++) block(bytes, i * layout.bytes, out, i * layout.values, half)
   return out
 }

@@ -6,9 +6,8 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { RlError } from '../../../errors.ts'
 import { refusePointer } from '../lfs-pointer.ts'
 import type { TensorEntry, TensorSource } from '../safetensors.ts'
+import { damaged, type GgufValue, headerValues, TooShort } from './header-values.ts'
 import { dequantize, type Layout, type QuantType, quantType, typeName } from './quantized.ts'
-
-export type GgufValue = string | number | boolean | readonly GgufValue[]
 
 export type GgufFile = {
   readonly metadata: ReadonlyMap<string, GgufValue>
@@ -18,8 +17,6 @@ export type GgufFile = {
 
 const MAGIC = 0x46554747
 const MOST_ENTRIES = 200_000
-/** Most elements of all arrays together. A vocabulary with its merges, scores and types has some 10 ^ 6. */
-const MOST_ELEMENTS = 2 ** 24
 const MOST_HEADER_BYTES = 512 * 2 ** 20
 const FIRST_READ_BYTES = 16 * 2 ** 20
 
@@ -57,68 +54,14 @@ export async function openGguf(path: string): Promise<TensorSource> {
   }
 }
 
-/** The header is longer than the bytes read so far. */
-class TooShort extends RlError {}
-
 /**
  * @param bytes beginning of the file
  * @param fileBytes size of the whole file
  * @throws RlError `model.gguf` for anything that the format forbids
  */
 export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf'): GgufFile {
-  let at = 0
-  let elements = 0
   const refuse = (message: string) => damaged(source, message)
-  /** Moves over `count` bytes. Returns their position. */
-  const take = (count: number) => {
-    if (!(count >= 0 && at + count <= fileBytes)) throw refuse(`a value at byte ${at} reaches past the end`)
-    if (at + count > bytes.length)
-      throw new TooShort(`${source}: its header is longer than ${bytes.length} bytes`, { code: 'model.gguf' })
-    at += count
-    return at - count
-  }
-  const u32 = () => bytes.readUInt32LE(take(4))
-  const u64 = () => {
-    const value = bytes.readBigUInt64LE(take(8))
-    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw refuse(`a length of ${value} at byte ${at - 8}`)
-    return Number(value)
-  }
-  const text = () => {
-    const length = u64()
-    const begin = take(length)
-    return bytes.toString('utf8', begin, begin + length)
-  }
-  const signed64 = () => Number(bytes.readBigInt64LE(take(8)))
-  /** By the format's type number. Arrays, number 9, are read separately. */
-  const scalars: Readonly<Record<number, { readonly bytes: number; readonly read: () => GgufValue }>> = {
-    0: { bytes: 1, read: () => bytes.readUInt8(take(1)) },
-    1: { bytes: 1, read: () => bytes.readInt8(take(1)) },
-    2: { bytes: 2, read: () => bytes.readUInt16LE(take(2)) },
-    3: { bytes: 2, read: () => bytes.readInt16LE(take(2)) },
-    4: { bytes: 4, read: u32 },
-    5: { bytes: 4, read: () => bytes.readInt32LE(take(4)) },
-    6: { bytes: 4, read: () => bytes.readFloatLE(take(4)) },
-    7: { bytes: 1, read: () => bytes.readUInt8(take(1)) !== 0 },
-    8: { bytes: 8, read: text },
-    10: { bytes: 8, read: u64 },
-    11: { bytes: 8, read: signed64 },
-    12: { bytes: 8, read: () => bytes.readDoubleLE(take(8)) },
-  }
-  const value = (type: number, depth = 0): GgufValue => {
-    if (type !== 9) {
-      const scalar = scalars[type]
-      if (!scalar) throw refuse(`a value of the unknown type ${type} at byte ${at}`)
-      return scalar.read()
-    }
-    const inner = u32()
-    const length = u64()
-    const least = scalars[inner]?.bytes ?? 12
-    elements += length
-    if (depth > 1 || length * least > fileBytes - at || elements > MOST_ELEMENTS)
-      throw refuse(`an array of ${length} values at byte ${at}`)
-    return Array.from({ length }, () => value(inner, depth + 1))
-  }
-
+  const { u32, u64, text, value, position } = headerValues(bytes, fileBytes, source)
   refusePointer(bytes, source, 'model.gguf')
   if (u32() !== MAGIC) throw refuse('it does not begin with GGUF')
   const version = u32()
@@ -138,7 +81,7 @@ export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf
     if (metadata.has(key)) throw refuse(`the key ${key} stands there twice`)
     metadata.set(key, value(u32()))
   }
-  const found: { name: string; type: Layout; shape: number[]; offset: number }[] = []
+  const found: Found[] = []
   for (let i = 0; i < tensorCount; i++) {
     const name = text()
     const dimensions = u32()
@@ -155,13 +98,36 @@ export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf
       )
     found.push({ name, type, shape, offset: u64() })
   }
-  const alignment = metadata.get('general.alignment') ?? 32
+  return {
+    metadata,
+    tensors: placed(found, metadata.get('general.alignment') ?? 32, position(), fileBytes, refuse),
+  }
+}
+
+type Found = {
+  readonly name: string
+  readonly type: Layout
+  readonly shape: number[]
+  readonly offset: number
+}
+
+/**
+ * Returns the place of each tensor in the file. Tensors begin at multiples of the alignment and do not overlap.
+ * @param headerEnd position behind the header
+ */
+function placed(
+  found: readonly Found[],
+  alignment: GgufValue,
+  headerEnd: number,
+  fileBytes: number,
+  refuse: (message: string) => RlError,
+): Map<string, TensorEntry> {
   if (typeof alignment !== 'number' || !(alignment > 0) || alignment % 8 !== 0)
     throw refuse(`general.alignment is ${alignment}`)
-  const start = Math.ceil(at / alignment) * alignment
+  const start = Math.ceil(headerEnd / alignment) * alignment
   const tensors = new Map<string, TensorEntry>()
   let end = start
-  for (const { name, type, shape, offset } of found.sort((a, b) => a.offset - b.offset)) {
+  for (const { name, type, shape, offset } of [...found].sort((a, b) => a.offset - b.offset)) {
     const values = shape.reduce((product, extent) => product * extent, 1)
     if (!Number.isSafeInteger(values) || (shape.at(-1) ?? 1) % type.values !== 0)
       throw refuse(`tensor ${name}: [${shape}] in blocks of ${type.values}`)
@@ -173,7 +139,7 @@ export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf
     if (end > fileBytes) throw refuse(`tensor ${name} ends at byte ${end}, the file at ${fileBytes}`)
     tensors.set(name, { dtype: type.name, shape, begin, end })
   }
-  return { metadata, tensors }
+  return tensors
 }
 
 async function openFile(path: string): Promise<FileHandle> {
@@ -193,12 +159,4 @@ async function readBytes(file: FileHandle, path: string, position: number, lengt
     done += bytesRead
   }
   return bytes
-}
-
-function damaged(source: string, message: string, cause?: unknown): RlError {
-  return new RlError(`${source}: ${message}`, {
-    code: 'model.gguf',
-    hint: 'the file is damaged or no GGUF file: fetch it again',
-    cause,
-  })
 }

@@ -1,8 +1,10 @@
 /** Builds the tokenizer files of a Hugging Face folder from a GGUF file's metadata. */
+
 import { RlError } from '../../../errors.ts'
+import { ownValue } from '../../../own-value.ts'
 import type { TokenizerFiles } from '../tokenizer.ts'
 import { QWEN2_PATTERN } from '../tokenizer-class.ts'
-import type { GgufValue } from './reader.ts'
+import type { GgufValue } from './header-values.ts'
 
 /** How text is cut before merging, by `tokenizer.ggml.pre`. Null is GPT-2's own rule, which is ByteLevel's default. */
 const LLAMA3 = QWEN2_PATTERN.replace('\\p{N}|', '\\p{N}{1,3}|')
@@ -39,14 +41,14 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
     throw refuse(`tokenizer.ggml.model is ${model}: byte-level BPE ('gpt2') is implemented`)
   const pre = String(get('pre') ?? UNTOLD)
   const architecture = String(metadata.get('general.architecture'))
-  const byClass = Object.hasOwn(CUT_BY_CLASS, architecture) ? CUT_BY_CLASS[architecture] : undefined
-  const untold = Object.hasOwn(CUT_UNTOLD, architecture) ? CUT_UNTOLD[architecture] : undefined
+  const byClass = ownValue(CUT_BY_CLASS, architecture)
+  const untold = ownValue(CUT_UNTOLD, architecture)
   if (pre === UNTOLD && untold === undefined)
     throw refuse(`there is no tokenizer.ggml.pre: it is unknown how text of a ${architecture} model is cut`)
   const cut = pre === UNTOLD || pre === 'default' ? (untold ?? pre) : pre
-  const split = Object.hasOwn(SPLITS, cut) ? SPLITS[cut] : undefined
+  const split = ownValue(SPLITS, cut)
   if (!split) throw refuse(`tokenizer.ggml.pre is ${pre}: it is unknown how that cuts text`)
-  if (byClass !== undefined && split.pattern !== SPLITS[byClass].pattern)
+  if (byClass !== undefined && split.pattern !== SPLITS[byClass]?.pattern)
     throw refuse(`tokenizer.ggml.pre is ${pre}: text of a ${architecture} model is cut as ${byClass} does`)
   const tokens = texts(get('tokens'))
   const merges = texts(get('merges'))

@@ -1,3 +1,4 @@
+import { spans } from '../spans.ts'
 import type { Heap } from './heap.ts'
 
 /**
@@ -63,7 +64,7 @@ export function attentionBackward(
   const scale = 1 / Math.sqrt(dim)
   const qWidth = heads * dim
   const kvWidth = kvHeads * dim
-  const tokens = offsets[offsets.length - 1]
+  const tokens = offsets.at(-1) ?? 0
   const delta = heap.scratch('delta', tokens * heads)
   heap.kernels.rowDot(dout, out, delta, tokens * heads, dim)
   forBlocks(shape, (first, row, rows, columns) => {
@@ -103,9 +104,9 @@ function forBlocks(
   { offsets }: AttentionShape,
   visit: (first: number, row: number, rows: number, columns: number) => void,
 ): void {
-  for (let s = 0; s + 1 < offsets.length; s++)
-    for (let row = offsets[s]; row < offsets[s + 1]; row += BLOCK) {
-      const rows = Math.min(BLOCK, offsets[s + 1] - row)
-      visit(offsets[s], row, rows, row + rows - offsets[s])
+  for (const [first, end] of spans(offsets))
+    for (let row = first; row < end; row += BLOCK) {
+      const rows = Math.min(BLOCK, end - row)
+      visit(first, row, rows, row + rows - first)
     }
 }

@@ -1,3 +1,4 @@
+import { itemAt } from '../../../item-at.ts'
 import * as tf from '../../../tensorflow/tensorflow.ts'
 import type { Draw } from '../sampling.ts'
 import { launch, PLACE, type Program, sumOver, unfilled } from './wgsl.ts'
@@ -160,5 +161,8 @@ export async function drawRows(
   })
   const values = await drawn.data()
   drawn.dispose()
-  return drawings.map((_, row) => ({ token: values[2 * row], logprob: values[2 * row + 1] }))
+  return drawings.map((_, row) => ({
+    token: itemAt(values, 2 * row),
+    logprob: itemAt(values, 2 * row + 1),
+  }))
 }

@@ -54,7 +54,11 @@ export function launch(
     workgroupSize: [lanes, 1, 1],
     getUserCode: () => code,
   }
-  const given = inputs.map((name) => tensors[name])
+  const given = inputs.map((name) => {
+    const tensor = tensors[name]
+    if (!tensor) throw new Error(`a program has no tensor for its input ${name}`)
+    return tensor
+  })
   backend().runWebGPUProgram(program, given, 'float32', undefined, result)
 }
 

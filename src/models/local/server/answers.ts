@@ -1,6 +1,10 @@
 /** Answers in the form of the OpenAI API. Token ids have vLLM's place. */
+
 import { randomUUID } from 'node:crypto'
+import { itemAt } from '../../../item-at.ts'
 import type { FinishReason } from '../../port.ts'
+import { allowedAlong } from '../choice-place.ts'
+import { choiceTokens, choiceTrie } from '../choices.ts'
 import { growingText } from '../growing-text.ts'
 import type { LocalGeneration } from '../messages.ts'
 import type { Draw } from '../sampling.ts'
@@ -50,7 +54,9 @@ export function createAnswers(
   }
   const logprobs = (told: readonly Told[]) =>
     chat ? chatLogprobs(tokenizer, told) : completionLogprobs(tokenizer, told)
-  const ids = (tokens: ArrayLike<number>) => (plan.tokenIds ? { token_ids: Array.from(tokens) } : {})
+  const allowedOf = allowedTokens(plan, tokenizer)
+  const ids = (tokens: readonly number[], index: number) =>
+    plan.tokenIds ? { token_ids: tokens, ...allowedOf(tokens, index) } : {}
   const promptIds = (tokens: Int32Array | undefined) =>
     plan.tokenIds && tokens ? { prompt_token_ids: Array.from(tokens) } : {}
 
@@ -77,7 +83,7 @@ export function createAnswers(
           logprobs: plan.logprobs ? logprobs(toldBy(generation, tokenizer)) : null,
           finish_reason: calls.length > 0 ? 'tool_calls' : generation.finish,
           stop_reason: generation.stopText,
-          ...ids(generation.tokens),
+          ...ids(Array.from(generation.tokens), index),
         }
       })
       return {
@@ -106,7 +112,10 @@ export function createAnswers(
         logprobs: plan.logprobs && told.length > 0 ? logprobs(told) : null,
         finish_reason: calls.length > 0 ? 'tool_calls' : finish,
         ...(finish === null ? {} : { stop_reason: stopText }),
-        ...ids(told.map(({ draw }) => draw.token)),
+        ...ids(
+          told.map(({ draw }) => draw.token),
+          index,
+        ),
       })
       return chat && promptTokens ? [chunk(opening, promptIds(promptTokens)), piece] : [piece]
     },
@@ -119,13 +128,26 @@ export function createAnswers(
   }
 }
 
+/** Tells what each token of a choice was drawn from, if the answer is one of a list. Pieces of a choice come in their order. */
+function allowedTokens({ requests }: Plan, tokenizer: Tokenizer) {
+  const { choices } = itemAt(requests, 0)
+  const root = choices && choiceTrie(choices, choiceTokens(tokenizer))
+  const open = new Map<number, ReturnType<typeof allowedAlong>>()
+  return (tokens: readonly number[], index: number) => {
+    if (!root) return {}
+    const along = open.get(index) ?? allowedAlong(root, tokenizer)
+    open.set(index, along)
+    return { allowed_token_ids: along(tokens) }
+  }
+}
+
 function toldBy({ tokens, logprobs, top }: LocalGeneration, tokenizer: Tokenizer): Told[] {
   const grown = growingText((ids) => tokenizer.decode(ids))
   let length = 0
   return Array.from(tokens, (token, i) => {
     const offset = length
     length += grown(token).length
-    return { draw: { token, logprob: logprobs[i] }, top: top[i] ?? [], offset }
+    return { draw: { token, logprob: itemAt(logprobs, i) }, top: top[i] ?? [], offset }
   })
 }
 

@@ -1,9 +1,11 @@
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { itemAt } from '../../../item-at.ts'
 import { parseBody } from '../../../openai-api/bodies.ts'
 import { apiError, bodyTooLarge, retryHeader, toApiError, unauthorised } from '../../../openai-api/errors.ts'
 import { bearerOf } from '../../../secrets.ts'
 import type { LocalGeneration, LocalModelFace, TokenEvent } from '../model.ts'
+import { hasOpenPlace } from '../open-places.ts'
 import { type Answers, createAnswers, type Told } from './answers.ts'
 import { bestOf, type Plan, planChat, planCompletion } from './plan.ts'
 import { parseChat, parseCompletion, parseLoad, parseUnload } from './requests.ts'
@@ -141,14 +143,18 @@ function streamed(
       write(JSON.stringify(chunk))
     }
     const choices = requests.map((request, index) =>
-      (tools ? callingStream : choiceStream)(model, request.stopTexts ?? [], index, answers, tell),
+      (tools || hasOpenPlace(requests[0]?.choices) ? callingStream : choiceStream)(
+        model,
+        request.stopTexts ?? [],
+        index,
+        answers,
+        tell,
+      ),
     )
     model
-      .sample(requests, { signal, onToken: (event) => choices[event.index].push(event) })
+      .sample(requests, { signal, onToken: (event) => itemAt(choices, event.index).push(event) })
       .then((generations) => {
-        generations.forEach((generation, index) => {
-          choices[index].end(generation)
-        })
+        for (const [index, choice] of choices.entries()) choice.end(itemAt(generations, index))
         if (usageInStream) tell(answers.usageChunk(generations))
         write('[DONE]')
       })
@@ -198,7 +204,7 @@ function choiceStream(
   }
 }
 
-/** Makes the one chunk of a choice that may call tools. Only its end shows which parts are calls. */
+/** Makes the one chunk of a choice that may call tools, or has open places. Only its end shows what was said. */
 function callingStream(
   _: LocalModelFace,
   __: readonly string[],

@@ -3,12 +3,17 @@ import { pythonNumber, reviveJson } from '../../../exact-json.ts'
 import { isDeep } from '../../../openai-api/bodies.ts'
 import { apiError } from '../../../openai-api/errors.ts'
 import { type Seed, seedOf } from '../../../random.ts'
-import type { ChatMessage, Prompt } from '../../port.ts'
+import type { Prompt, TextMessage } from '../../port.ts'
 import type { LocalGeneration, LocalModelFace, LocalRequest } from '../model.ts'
+import type { Tokenizer } from '../tokenizer.ts'
 import { WrittenNumber } from '../written-numbers.ts'
+import { callText, callTexts } from './call-texts.ts'
+import { checkPlan } from './check-plan.ts'
 import { jsonTexts } from './json-texts.ts'
+import { openChoice } from './open-texts.ts'
 import type { ChatBody, CompletionBody } from './requests.ts'
 import { assertStrict, strictValues } from './strict-schema.ts'
+import { withToldTools } from './told-tools.ts'
 import type { Callable } from './tools.ts'
 
 /** The requests that a body makes: one for each choice of the answer, in order. */
@@ -26,17 +31,17 @@ export type Plan = {
   readonly tools: { readonly callable: Callable; readonly onlyOne: boolean } | null
 }
 
+/** An answer of which the model is asked only how likely it is. */
+type GivenAnswer = {
+  readonly text: string
+  /** Whether the answer was cut off at a number of tokens, so that no end token follows. */
+  readonly cut: boolean
+}
+
 const DEFAULT_COMPLETION_TOKENS = 16
-const MOST_CHOICES = 512
 
 export function planChat(body: ChatBody, model: LocalModelFace): Plan {
-  const messages = body.messages.map(promptMessage)
-  const calling = messages.findIndex(({ toolCalls }) => toolCalls)
-  if (calling >= 0 && !model.tokenizer.templateReads('tool_calls'))
-    throw apiError(400, "calls of tools are not supported: this model's chat template has none", {
-      param: `messages.${calling}.tool_calls`,
-      code: 'unsupported_parameter',
-    })
+  const given = body.messages.map(promptMessage)
   const maxTokens = body.max_completion_tokens ?? body.max_tokens
   if (body.max_tokens != null && body.max_tokens !== maxTokens)
     throw apiError(400, `max_tokens is ${body.max_tokens} and max_completion_tokens ${maxTokens}: give one`, {
@@ -62,28 +67,29 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
     )
   }
   const offered = body.tool_choice === 'none' ? [] : (body.tools ?? [])
-  if (offered.length > 0 && !model.tokenizer.templateReads('tools'))
-    throw apiError(400, "'tools' is not supported: this model's chat template has none", {
-      param: 'tools',
-      code: 'unsupported_parameter',
-    })
   const names = offered.map((tool) => tool.function.name)
   const twice = names.find((name, i) => names.indexOf(name) < i)
   if (twice !== undefined)
     throw apiError(400, `two tools are called '${twice}'`, { param: 'tools', code: 'invalid_value' })
-  const template =
-    offered.length > 0 || body.chat_template_kwargs
-      ? { ...body.chat_template_kwargs, ...(offered.length > 0 ? { tools: offered } : {}) }
-      : undefined
+  const { templateReads } = model.tokenizer
+  const readsTools = templateReads('tools')
+  const messages =
+    readsTools && templateReads('tool_calls') ? given : withToldTools(given, readsTools ? [] : offered)
+  const tools = readsTools && offered.length > 0 ? { tools: offered } : {}
+  const variables = { ...body.chat_template_kwargs, ...tools }
+  const template = Object.keys(variables).length > 0 ? variables : undefined
   const format = body.response_format
   const schema = format?.type === 'json_schema' ? format.json_schema.schema : null
   if (format?.type === 'json_schema' && format.json_schema.strict) assertStrict(schema, 'response_format')
+  const calls = callsToChoose(body, offered, schema !== null)
+  const answers = schema !== null && !mustCall(body) ? jsonTexts(schema, 'response_format') : null
+  const written = givenIn(body)
   return plan(body, model, [{ messages, template }], {
     maxTokens,
     standardTokens: model.ready.config.contextTokens,
     topLogprobs,
     logprobs: body.logprobs ?? false,
-    texts: schema && jsonTexts(schema, 'response_format'),
+    texts: calls || answers ? [...(calls ?? []), ...(answers ?? [])] : null,
     tools:
       offered.length === 0
         ? null
@@ -91,7 +97,76 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
             callable: new Map(offered.map(callableTool)),
             onlyOne: body.parallel_tool_calls === false,
           },
+    given: written,
   })
+}
+
+/** Returns the given answer as the model would write it, or null if the model is to answer. */
+function givenIn({
+  given_answer: given,
+  stream,
+  n,
+  tool_choice: choice,
+  ...body
+}: ChatBody): GivenAnswer | null {
+  if (given == null) return null
+  const limits = [
+    ...[body.response_format, body.guided_json, body.guided_choice, body.choice_token_ids],
+    ...[body.stop, body.stop_token_ids],
+  ]
+  if (
+    stream ||
+    (n ?? 1) > 1 ||
+    body.best_of != null ||
+    typeof choice === 'object' ||
+    choice === 'required' ||
+    limits.some((one) => one != null)
+  )
+    throw apiError(
+      400,
+      "'given_answer' is one whole answer: it goes with no stream, 'n' or limit of the answer",
+      {
+        param: 'given_answer',
+        code: 'unsupported_parameter',
+      },
+    )
+  const calls = (given.tool_calls ?? []).map(({ function: { name, arguments: text } }, i) =>
+    callText(name, argumentsIn(text, 'given_answer.tool_calls', i)),
+  )
+  const text = [given.content ?? '', ...calls].filter((part) => part !== '').join('\n')
+  if (given.content == null && calls.length === 0)
+    throw apiError(400, "'given_answer' has neither a content nor a call", {
+      param: 'given_answer',
+      code: 'invalid_value',
+    })
+  return { text, cut: given.finish_reason === 'length' }
+}
+
+function mustCall({ tool_choice: choice }: ChatBody): boolean {
+  return choice != null && choice !== 'none' && choice !== 'auto'
+}
+
+/** Returns the calls of which the model writes one, or an answer if it need not call. Returns null if any text is allowed. */
+function callsToChoose(
+  body: ChatBody,
+  offered: NonNullable<ChatBody['tools']>,
+  hasSchema: boolean,
+): string[] | null {
+  const { tool_choice: choice } = body
+  const named = typeof choice === 'string' ? undefined : choice?.function.name
+  const chosen = offered
+    .map(({ function: { name, parameters } }, i) => ({
+      name,
+      parameters: parameters ?? NO_PARAMETERS,
+      param: `tools.${i}.function.parameters`,
+    }))
+    .filter(({ name }) => named === undefined || name === named)
+  if (mustCall(body) && chosen.length === 0)
+    throw apiError(400, named ? `there is no tool '${named.slice(0, 100)}'` : "'required' needs tools", {
+      param: 'tool_choice',
+      code: 'invalid_value',
+    })
+  return chosen.length > 0 && (mustCall(body) || hasSchema) ? callTexts(chosen) : null
 }
 
 /** A strict tool takes arguments that its schema allows. Any other tool takes any arguments. */
@@ -111,16 +186,12 @@ const OF_THE_REQUEST = ['messages', 'tools', 'add_generation_prompt']
 function promptMessage(
   { role, content = '', name, tool_calls, tool_call_id }: ChatBody['messages'][number],
   index: number,
-): ChatMessage {
-  const toolCalls = tool_calls?.map(({ id, function: { name, arguments: text } }, i) => {
-    const values = objectOf(text || '{}')
-    if (values === null)
-      throw apiError(400, `messages.${index}.tool_calls.${i}.function.arguments is no JSON object`, {
-        param: `messages.${index}.tool_calls`,
-        code: 'invalid_value',
-      })
-    return { ...(id == null ? {} : { id }), name, arguments: values }
-  })
+): TextMessage {
+  const toolCalls = tool_calls?.map(({ id, function: { name, arguments: text } }, i) => ({
+    ...(id == null ? {} : { id }),
+    name,
+    arguments: argumentsIn(text, `messages.${index}.tool_calls`, i),
+  }))
   return {
     role: role === 'developer' ? ('system' as const) : role,
     content,
@@ -128,6 +199,15 @@ function promptMessage(
     ...(tool_call_id == null ? {} : { toolCallId: tool_call_id }),
     ...(name == null ? {} : { toolName: name }),
   }
+}
+
+function argumentsIn(text: string | null | undefined, param: string, call: number): Record<string, unknown> {
+  const values = objectOf(text || '{}')
+  if (values !== null) return values
+  throw apiError(400, `${param}.${call}.function.arguments is no JSON object`, {
+    param,
+    code: 'invalid_value',
+  })
 }
 
 /** Keeps the text of numbers that Python would write in another way than JavaScript. So the prompt equals that of transformers. */
@@ -163,6 +243,7 @@ export function planCompletion(body: CompletionBody, model: LocalModelFace): Pla
     logprobs: body.logprobs != null,
     texts: null,
     tools: null,
+    given: null,
   })
 }
 
@@ -175,81 +256,35 @@ function promptsOf(prompt: CompletionBody['prompt']): Prompt[] {
   )
 }
 
+type Asked = Pick<Plan, 'logprobs' | 'tools'> & {
+  /** The answer, if the caller gives it. */
+  readonly given: GivenAnswer | null
+  /** The requested number, which must fit behind the prompt. Without one, at most `standardTokens` that fit. */
+  readonly maxTokens: number | null | undefined
+  readonly standardTokens: number
+  readonly topLogprobs: number
+  /** All allowed answers. Null if any text is allowed. */
+  readonly texts: readonly string[] | null
+}
+
 function plan(
   body: ChatBody | CompletionBody,
   { tokenizer, ready }: LocalModelFace,
   prompts: readonly Prompt[],
-  {
-    maxTokens,
-    standardTokens,
-    topLogprobs,
-    logprobs,
-    texts,
-    tools,
-  }: Pick<Plan, 'logprobs' | 'tools'> & {
-    /** The requested number, which must fit behind the prompt. Without one, at most `standardTokens` that fit. */
-    readonly maxTokens: number | null | undefined
-    readonly standardTokens: number
-    readonly topLogprobs: number
-    /** All allowed answers. Null if any text is allowed. */
-    readonly texts: readonly string[] | null
-  },
+  { maxTokens, standardTokens, topLogprobs, logprobs, texts, tools, given: written }: Asked,
 ): Plan {
-  const given = body.n ?? 1
-  const n = Math.max(given, body.best_of ?? given)
-  if (body.best_of != null && body.best_of < given)
-    throw apiError(400, `best_of is ${body.best_of}, less than n = ${given}`, { param: 'best_of' })
-  if (n > given && body.stream)
-    throw apiError(400, "'best_of' cannot be streamed: the best is known at the end", { param: 'best_of' })
-  if (body.stream_options && !body.stream)
-    throw apiError(400, "'stream_options' needs 'stream': true", {
-      param: 'stream_options',
-      code: 'invalid_value',
-    })
-  const limits = [texts, body.guided_json, body.guided_choice, body.choice_token_ids].filter(
-    (one) => one != null,
-  )
-  if (limits.length > 1)
-    throw apiError(400, 'one of response_format, guided_json, guided_choice and choice_token_ids at a time', {
-      param: 'response_format',
-    })
-  // Given texts may be calls, but JSON of a schema is none.
-  if (tools !== null && (texts !== null || body.guided_json))
-    throw apiError(400, "'tools' beside a schema of the answer: no tool could be called", {
-      param: 'tools',
-      code: 'unsupported_parameter',
-    })
-  if (prompts.length * n > MOST_CHOICES)
-    throw apiError(400, `${prompts.length} prompts with n = ${n}: at most ${MOST_CHOICES} choices`, {
-      param: 'n',
-    })
-  const { contextTokens, vocabSize } = ready.config
-  const outside = body.stop_token_ids?.find((id) => id >= vocabSize)
-  if (outside !== undefined)
-    throw apiError(400, `there is no token ${outside}: the vocabulary has ${vocabSize}`, {
-      param: 'stop_token_ids',
-      code: 'invalid_value',
-    })
-  if (maxTokens != null && maxTokens > contextTokens)
-    throw apiError(400, `${maxTokens} tokens are asked for; the model's context length is ${contextTokens}`, {
-      param: 'max_tokens',
-      code: 'context_length_exceeded',
-    })
-  const end = tokenizer.endToken === undefined ? [] : [tokenizer.endToken]
-  const said = texts ?? (body.guided_json ? jsonTexts(body.guided_json, 'guided_json') : body.guided_choice)
-  const guided = said?.map((text) => {
-    const tokens = tokenizer.encode(text)
-    // The tokenizer changes the text by normal forms, special tokens or words outside of its vocabulary. The answer would be another one.
-    if (tokenizer.decode(tokens) !== text)
-      throw apiError(400, `this model's tokenizer does not write ${JSON.stringify(text.slice(0, 100))}`, {
-        param: texts ? 'response_format' : body.guided_json ? 'guided_json' : 'guided_choice',
-        code: 'unsupported_value',
-      })
-    return [...tokens, ...end]
-  })
+  const wanted = body.n ?? 1
+  const n = Math.max(wanted, body.best_of ?? wanted)
+  checkPlan(body, ready.config, { n, wanted, prompts: prompts.length, maxTokens, texts, tools })
+  const allowed = allowedAnswers(body, tokenizer, texts)
+  const given = written && [
+    ...tokensOf(tokenizer, written.text, 'given_answer'),
+    ...(written.cut ? [] : endOf(tokenizer)),
+  ]
+  const most = given?.length ?? maxTokens
   const request: Omit<LocalRequest, 'prompt' | 'seed' | 'cacheKey'> = {
-    maxTokens: maxTokens ?? standardTokens,
-    roomFor: maxTokens ?? 1,
+    maxTokens: most ?? standardTokens,
+    roomFor: most ?? 1,
     temperature: body.temperature ?? 1,
     topP: body.top_p ?? 1,
     topK: Math.max(0, body.top_k ?? 0),
@@ -257,7 +292,8 @@ function plan(
     repetitionPenalty: body.repetition_penalty ?? 1,
     stopTokens: body.stop_token_ids ?? [],
     stopTexts: [body.stop ?? []].flat().filter((text) => text !== ''),
-    choices: body.choice_token_ids ?? guided,
+    choices: body.choice_token_ids ?? allowed,
+    ...(given ? { given } : {}),
     topLogprobs,
   }
   const seed = baseSeed(body)
@@ -275,10 +311,45 @@ function plan(
     usageInStream: body.stream_options?.include_usage ?? false,
     logprobs,
     tokenIds: body.return_token_ids ?? false,
-    choices: given,
-    bestOf: n > given ? n : null,
+    choices: wanted,
+    bestOf: n > wanted ? n : null,
     tools,
   }
+}
+
+/**
+ * Returns the tokens of all allowed answers, or undefined if any text is allowed.
+ * @param texts allowed by the response format, or null
+ * @throws ApiError 400 for a text that the tokenizer does not write
+ */
+function allowedAnswers(
+  body: ChatBody | CompletionBody,
+  tokenizer: Tokenizer,
+  texts: readonly string[] | null,
+): number[][] | undefined {
+  const said = texts ?? (body.guided_json ? jsonTexts(body.guided_json, 'guided_json') : body.guided_choice)
+  const param = texts ? 'response_format' : body.guided_json ? 'guided_json' : 'guided_choice'
+  const written = (text: string) => tokensOf(tokenizer, text, param)
+  const isWritten = body.guided_choice != null && said === body.guided_choice
+  return said?.map((text) => [
+    ...(isWritten ? written(text) : openChoice(text, written)),
+    ...endOf(tokenizer),
+  ])
+}
+
+function endOf({ endToken }: Tokenizer): number[] {
+  return endToken === undefined ? [] : [endToken]
+}
+
+/** @throws ApiError 400 if normal forms, special tokens or a small vocabulary change the text: the answer would be another one */
+function tokensOf(tokenizer: Tokenizer, text: string, param: string): number[] {
+  const tokens = tokenizer.encode(text)
+  if (tokenizer.decode(tokens) !== text)
+    throw apiError(400, `this model's tokenizer does not write ${JSON.stringify(text.slice(0, 100))}`, {
+      param,
+      code: 'unsupported_value',
+    })
+  return [...tokens]
 }
 
 /** Returns the generations for the answer: for each prompt those with the highest mean log-prob. */

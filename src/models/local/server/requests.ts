@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { dropNulls } from '../../../openai-api/bodies.ts'
 import { apiError } from '../../../openai-api/errors.ts'
-import { safeParse } from '../../../safe-parse.ts'
+import { firstIssue, safeParse } from '../../../safe-parse.ts'
 import { byName } from '../../names.ts'
 
 const tokens = z.array(z.int().nonnegative())
@@ -18,6 +18,22 @@ const parts = z.array(z.looseObject({ type: text, text: text.optional() })).tran
   if (!other && unknown !== undefined) refuse(`'${unknown.slice(0, 40)}' of a part of text is not supported`)
   return list.map((part) => part.text ?? '').join('')
 })
+const toolCalls = z
+  .array(
+    z.strictObject({
+      id: text.nullish(),
+      index: z.int().nullish(),
+      type: z.literal('function').nullish(),
+      function: z
+        .strictObject({
+          name: text.min(1),
+          arguments: text.nullish(),
+          parsed_arguments: z.unknown().optional(),
+        })
+        .transform(({ parsed_arguments: _, ...called }) => called),
+    }),
+  )
+  .nullish()
 const message = z
   .strictObject({
     role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
@@ -28,18 +44,12 @@ const message = z
     audio: z.null().optional(),
     annotations: z.array(z.never()).nullish(),
     function_call: z.null().optional(),
-    tool_calls: z
-      .array(
-        z.strictObject({
-          id: text.nullish(),
-          index: z.int().nullish(),
-          type: z.literal('function').nullish(),
-          function: z.strictObject({ name: text.min(1), arguments: text.nullish() }),
-        }),
-      )
-      .nullish(),
+    tool_calls: toolCalls,
     tool_call_id: text.nullish(),
+    /** OpenAI's clients add what they parsed of an answer, also as `parsed_arguments` of calls. */
+    parsed: z.unknown().optional(),
   })
+  .transform(({ parsed: _, ...said }) => said)
   .superRefine(({ role, name, content, tool_calls, tool_call_id }, context) => {
     const refuse = (path: string, message: string) =>
       context.addIssue({ code: 'custom', path: [path], message })
@@ -147,8 +157,18 @@ const chatSchema = z.strictObject({
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
   tools: z.array(tool).max(128).nullish(),
+  tool_choice: z
+    .union([
+      z.enum(['none', 'auto', 'required']),
+      z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: text }) }),
+    ])
+    .nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   response_format: responseFormat.nullish(),
+  /** Ours: the answer. The model draws nothing, and tells its log-probs. One of finish_reason `length` was cut, and has no end. */
+  given_answer: z
+    .object({ content: text.nullish(), tool_calls: toolCalls, finish_reason: text.nullish() })
+    .nullish(),
 })
 
 const completionSchema = z.strictObject({
@@ -183,7 +203,7 @@ function parse<T>(schema: z.ZodType<T>, json: unknown): T {
   let parsed = safeParse(schema, json)
   while (!parsed.success && dropNulls(json, parsed.error.issues)) parsed = safeParse(schema, json)
   if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
+  const issue = firstIssue(parsed.error)
   if (issue.code === 'unrecognized_keys') {
     const unknown = [...issue.path, issue.keys[0]].join('.')
     throw apiError(400, `'${unknown}' is not supported by this server`, {

@@ -1,5 +1,7 @@
 /** Tests whether a JSON schema allows a value. Only the keywords that are implemented here are read. */
+
 import { isDeepStrictEqual } from 'node:util'
+import { ownValue } from '../../../own-value.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -80,7 +82,7 @@ export function definition(schema: unknown, ref: unknown): unknown {
   if (ref === '#') return schema
   const [, name] = /^#\/\$defs\/([\w.-]+)$/.exec(String(ref)) ?? []
   const all = (schema as { readonly $defs?: Readonly<Record<string, unknown>> }).$defs ?? {}
-  return name !== undefined && Object.hasOwn(all, name) ? all[name] : undefined
+  return name === undefined ? undefined : ownValue(all, name)
 }
 
 /** Returns a function that tests a value against a type of JSON schemas. */

@@ -39,7 +39,7 @@ function OneCell({ run, cell, isShown }: { run: string; cell: Cell; isShown: boo
 }
 
 /** Glyph and word of a rollout's end. No meaning is told by colour alone. */
-function markOf({ state, success, value }: Cell): readonly [glyph: string, word: string] {
+export function markOf({ state, success, value }: Cell): readonly [glyph: string, word: string] {
   if (state === 'open') return ['·', 'open']
   if (state === 'failed') return ['!', 'failed']
   if (success === null) return ['?', 'no outcome']

@@ -107,7 +107,7 @@ export function Chart({
         <span class="title">{title}</span>
         <span class="legend">
           {series.map((one) => (
-            <span key={one.name} class={`c${one.colour}`}>
+            <span key={one.name} class={`name c${one.colour}`}>
               <span aria-hidden="true">{GLYPHS[one.colour]}</span> {one.name}
             </span>
           ))}
@@ -283,7 +283,8 @@ function ChartTable({
 }) {
   const xs = [...new Set(series.flatMap((one) => one.points.map((point) => point.x)))].sort((a, b) => a - b)
   return (
-    <div class="scroll">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: arrows scroll it
+    <section class="scroll" aria-label="the chart as a table" tabIndex={0}>
       <table>
         <thead>
           <tr>
@@ -321,12 +322,12 @@ function ChartTable({
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   )
 }
 
 /** Offers text as a file of the browser. */
-function keep(name: string, type: string, text: string): void {
+export function keep(name: string, type: string, text: string): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(new Blob([text], { type }))
   link.download = name.replace(/[^\w.-]+/g, '-')

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { Fault } from '../../logic/answers.ts'
+import type { Fault, Near } from '../../logic/answers.ts'
 import { visible } from '../../logic/format.ts'
 import type { Answer } from '../answers.ts'
 
@@ -28,10 +28,30 @@ export function FaultBox({ fault }: { fault: Fault }) {
         <code>{fault.code}</code> {visible(fault.message)}
       </p>
       {fault.hint !== null && <p>{visible(fault.hint)}</p>}
+      {fault.near !== undefined && <NearLink near={fault.near} />}
       <button type="button" onClick={() => void navigator.clipboard?.writeText(text)}>
         copy
       </button>
     </section>
+  )
+}
+
+/** A link to what is nearest to what was asked for. */
+function NearLink({ near: { path, ...parts } }: { near: Near }) {
+  if (path === undefined && Object.keys(parts).length === 0) return null
+  const url = new URL(path ?? location.href, location.href)
+  for (const [name, value] of Object.entries(parts)) url.searchParams.set(name, value ?? '')
+  const href = url.pathname + url.search
+  return (
+    <p>
+      <a href={href}>
+        {href === '/'
+          ? 'Go to the list of runs'
+          : parts.at === null
+            ? 'Go to the end of the log'
+            : `Go to the nearest: ${decodeURIComponent(href)}`}
+      </a>
+    </p>
   )
 }
 

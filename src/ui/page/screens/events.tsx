@@ -1,28 +1,19 @@
-/** Every event: a list with filters, and one event with what led to it and what it led to. */
-import type { EventPage, EventRow, EventsPage } from '../../logic/answers.ts'
-import { clock, count, visible } from '../../logic/format.ts'
+/** Every event: a list with filters and a search, and one event with its data, its causes, and what it changed. */
+import type { EventRow, EventsPage } from '../../logic/answers.ts'
+import { count } from '../../logic/format.ts'
 import { ofRun, useAnswer } from '../answers.ts'
-import { Said, Shown } from '../parts/states.tsx'
-import { Table } from '../parts/table.tsx'
+import type { ScreenProps } from '../frame.tsx'
+import { Rows } from '../parts/event-rows.tsx'
+import { FaultBox, Shown } from '../parts/states.tsx'
 import { ask, query } from '../place.ts'
+import { useSearch } from '../search.ts'
+import { OneEvent } from './one-event.tsx'
+import './events.css'
 
-/** Most characters of an event's data on the page. */
-const MOST_DATA = 60_000
-
-export function Events() {
-  const rows = useAnswer<EventsPage>(
-    () =>
-      ofRun('/events', {
-        from: query.value.get('from'),
-        type: query.value.get('type'),
-        actor: query.value.get('actor'),
-        text: query.value.get('q'),
-      }),
-    () => query.value.get('from') === null,
-  )
+export function Events({ head }: ScreenProps) {
   const chosen = query.value.get('sel')
   return (
-    <div class="two">
+    <div class="two events">
       <section>
         <h1>Events</h1>
         <div class="filters">
@@ -30,29 +21,99 @@ export function Events() {
           <Filter name="type" label="type" />
           <Filter name="actor" label="actor" />
           <Filter name="from" label="from position" />
+          <label>
+            <input
+              type="checkbox"
+              checked={query.value.get('fold') !== '0'}
+              onChange={(event) => ask({ fold: event.currentTarget.checked ? null : '0' })}
+            />{' '}
+            fold quiet types
+          </label>
         </div>
-        <Shown answer={rows.value}>
-          {({ rows, previous, next }) => (
-            <>
-              <p>
-                <button
-                  type="button"
-                  disabled={previous === null}
-                  onClick={() => ask({ from: String(previous) })}
-                >
-                  earlier
-                </button>{' '}
-                <button type="button" disabled={next === null} onClick={() => ask({ from: String(next) })}>
-                  later
-                </button>
-              </p>
-              <Rows rows={rows} chosen={chosen} />
-            </>
-          )}
-        </Shown>
+        {query.value.get('q') === null ? (
+          <List chosen={chosen} />
+        ) : (
+          <Found chosen={chosen} end={head?.at ?? 0} />
+        )}
       </section>
       {chosen !== null && <OneEvent />}
     </div>
+  )
+}
+
+function filters(more: Readonly<Record<string, string | null>>): string {
+  const { value } = query
+  return ofRun('/events', { type: value.get('type'), actor: value.get('actor'), ...more })
+}
+
+function List({ chosen }: { chosen: string | null }) {
+  const answer = useAnswer<EventsPage>(
+    () => filters({ from: query.value.get('from'), fold: query.value.get('fold') }),
+    () => query.value.get('from') === null,
+  )
+  // The end of the log is read from the newest event down.
+  const isEnd = query.value.get('from') === null
+  return (
+    <Shown answer={answer.value}>
+      {({ rows, previous, next }) => (
+        <>
+          <p>
+            <button
+              type="button"
+              disabled={previous === null}
+              onClick={() => ask({ from: String(previous) })}
+            >
+              earlier
+            </button>{' '}
+            <button type="button" disabled={next === null} onClick={() => ask({ from: String(next) })}>
+              later
+            </button>
+          </p>
+          {rows.length === 0 && <p class="empty">No event here passes the filters.</p>}
+          <Rows
+            rows={isEnd ? rows.toReversed() : rows}
+            chosen={chosen}
+            inner={(row) => <Inner row={row} chosen={chosen} />}
+          />
+        </>
+      )}
+    </Shown>
+  )
+}
+
+/** The quiet events of a folded row. */
+function Inner({ row, chosen }: { row: EventRow; chosen: string | null }) {
+  const answer = useAnswer<EventsPage>(() =>
+    filters({ from: String(row.position), until: String(row.until), fold: '0' }),
+  )
+  return <Shown answer={answer.value}>{({ rows }) => <Rows rows={rows} chosen={chosen} />}</Shown>
+}
+
+function Found({ chosen, end }: { chosen: string | null; end: number }) {
+  const { search, stop, goOn } = useSearch((from) => {
+    const q = query.value.get('q')
+    return q === null ? null : filters({ q, from: String(from) })
+  })
+  const { rows, reached, isRunning, next, fault } = search.value
+  return (
+    <>
+      <p role="status">
+        {count(rows.length)} found in {count(reached)} of {count(end)} events{' '}
+        {isRunning ? (
+          <button type="button" onClick={stop}>
+            stop
+          </button>
+        ) : (
+          next !== null && (
+            <button type="button" onClick={goOn}>
+              go on
+            </button>
+          )
+        )}
+      </p>
+      {fault !== null && <FaultBox fault={fault} />}
+      <Rows rows={rows} chosen={chosen} />
+    </>
   )
 }
 
@@ -66,63 +127,5 @@ function Filter({ name, label, isMain = false }: { name: string; label: string; 
         onChange={(event) => ask({ [name]: event.currentTarget.value })}
       />
     </label>
-  )
-}
-
-function Rows({ rows, chosen }: { rows: readonly EventRow[]; chosen: string | null }) {
-  return (
-    <Table names={['position', 'time', 'type', 'actor', 'what']}>
-      {rows.map((row) => (
-        <tr key={row.position} data-row class={String(row.position) === chosen ? 'chosen' : ''}>
-          <th scope="row">
-            <button type="button" class="quiet" onClick={() => ask({ sel: String(row.position) })}>
-              {count(row.position)}
-            </button>
-          </th>
-          <td>{clock(row.time)}</td>
-          <td>{row.type}</td>
-          <td>{visible(row.actor)}</td>
-          <td>
-            <Said text={row.text} />
-          </td>
-        </tr>
-      ))}
-    </Table>
-  )
-}
-
-function OneEvent() {
-  const answer = useAnswer<EventPage>(() => {
-    const sel = query.value.get('sel')
-    return sel === null ? null : ofRun(`/events/${encodeURIComponent(sel)}`)
-  })
-  return (
-    <section aria-label="one event">
-      <Shown answer={answer.value}>
-        {(page) => (
-          <>
-            <h2>{count(page.position)}</h2>
-            <p>{page.summary}</p>
-            <button type="button" onClick={() => ask({ at: String(page.position) })}>
-              go to this moment
-            </button>
-            <h3>Caused by</h3>
-            {page.cause === null ? (
-              <p class="muted">nothing in the log</p>
-            ) : (
-              <Rows rows={[page.cause]} chosen={null} />
-            )}
-            <h3>Led to</h3>
-            {page.led.length === 0 ? (
-              <p class="muted">nothing near</p>
-            ) : (
-              <Rows rows={page.led} chosen={null} />
-            )}
-            <h3>Data</h3>
-            <pre>{visible(JSON.stringify(page.event, null, 1)).slice(0, MOST_DATA)}</pre>
-          </>
-        )}
-      </Shown>
-    </section>
   )
 }

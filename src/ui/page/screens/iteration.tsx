@@ -1,6 +1,7 @@
 /** One iteration: tasks by rollouts, when which work was done, and its updates. */
 import type { GroupRow, IterationPage, Lane, UpdatePoint } from '../../logic/answers.ts'
 import { cut, duration, share, short } from '../../logic/format.ts'
+import { pathOf } from '../../logic/route.ts'
 import { ofRun, useAnswer } from '../answers.ts'
 import type { ScreenProps } from '../frame.tsx'
 import { Cells } from '../parts/cells.tsx'
@@ -28,7 +29,15 @@ export function Iteration({ head }: ScreenProps) {
             {data.endedAt === null && <span class="muted"> · open</span>}
           </h1>
           <p class="muted">
-            policy {data.policyVersion}, reward model {data.rewardModelVersion}, {data.groups.length} tasks
+            policy{' '}
+            <a href={pathOf(head?.run ?? '', 'versions', 'policy', data.policyVersion ?? 0)}>
+              {data.policyVersion}
+            </a>
+            , reward model{' '}
+            <a href={pathOf(head?.run ?? '', 'versions', 'reward-model', data.rewardModelVersion ?? 0)}>
+              {data.rewardModelVersion}
+            </a>
+            , {data.groups.length} tasks
             {data.endedAt !== null &&
               data.startedAt !== null &&
               `, ${duration((data.endedAt - data.startedAt) / 1000)}`}
@@ -38,6 +47,7 @@ export function Iteration({ head }: ScreenProps) {
               key={purpose}
               run={head?.run ?? ''}
               name={name}
+              iteration={data.iteration}
               groups={data.groups.filter((group) => group.purpose === purpose)}
             />
           ))}
@@ -52,11 +62,12 @@ export function Iteration({ head }: ScreenProps) {
 
 type GroupsProps = {
   readonly run: string
+  readonly iteration: number
   readonly name: string
   readonly groups: readonly GroupRow[]
 }
 
-function Groups({ run, name, groups }: GroupsProps) {
+function Groups({ run, iteration, name, groups }: GroupsProps) {
   if (groups.length === 0) return null
   return (
     <section>
@@ -64,7 +75,20 @@ function Groups({ run, name, groups }: GroupsProps) {
       <Table names={['task', 'rollouts', 'success', 'goal', 'what followed']}>
         {groups.map((group) => (
           <tr key={`${group.split}/${group.slot}`} data-row>
-            <th scope="row">{group.slot}</th>
+            <th scope="row">
+              <a href={pathOf(run, 'g', iteration, group.slot)}>{group.slot}</a>
+              {group.programs && (
+                <>
+                  {' '}
+                  <a
+                    href={pathOf(run, 'problems', iteration, group.slot)}
+                    aria-label={`programs by tests of ${group.slot}`}
+                  >
+                    tests
+                  </a>
+                </>
+              )}
+            </th>
             <td>
               <Cells run={run} cells={group.cells} />
             </td>

@@ -7,7 +7,10 @@ import { ofRun, useAnswer } from '../answers.ts'
 import type { ScreenProps } from '../frame.tsx'
 import { ticks } from '../live.ts'
 import { Chart, type Series } from '../parts/chart.tsx'
+import { Notes } from '../parts/notes.tsx'
 import { Empty, Said, Shown } from '../parts/states.tsx'
+import { query } from '../place.ts'
+import { Why, WhyChoice } from './why.tsx'
 
 export function Overview({ head }: ScreenProps) {
   const answer = useAnswer<Data>(
@@ -51,6 +54,8 @@ function Panels({ data, run }: { data: Data; run: string }) {
       <h1 class="spoken">Overview</h1>
       <p class={`verdict ${data.verdict.kind}`}>{data.verdict.text}</p>
       {!data.complete && <p class="muted">figures are still folded …</p>}
+      <WhyChoice success={data.success} />
+      {query.value.get('why') !== null && <Why run={run} />}
       <div class="grid">
         <Chart
           title="success, with intervals by task"
@@ -111,6 +116,7 @@ function Panels({ data, run }: { data: Data; run: string }) {
             ))}
           </ul>
         </section>
+        <Notes position={null} />
       </div>
     </>
   )
@@ -127,7 +133,7 @@ function Now({ data }: { data: Data }) {
           {data.now.map(({ what, done, of }) => (
             <li key={what}>
               {what}
-              {done !== null && ` ${count(done)}`}
+              {done !== null && `: ${count(done)}`}
               {of !== null && ` of ${count(of)}`}
             </li>
           ))}
@@ -152,7 +158,7 @@ function successSeries(points: readonly SuccessPoint[], run: string): Series[] {
         y: own.value,
         low: own.low,
         high: own.high,
-        href: pathOf(run, 'i', iteration),
+        href: `${pathOf(run)}?why=${iteration}&series=${encodeURIComponent(name)}`,
         note: `${tasks} tasks; by rollout [${share(byRollout.low)}, ${share(byRollout.high)}] n ${byRollout.n}`,
       })),
   }))

@@ -1,5 +1,6 @@
 /** All runs, newest first. */
 import type { RunRow } from '../../logic/answers.ts'
+import { pathOfComparison, toggled } from '../../logic/compare-page.ts'
 import { count, day, share } from '../../logic/format.ts'
 import { pathOf } from '../../logic/route.ts'
 import { useAnswer } from '../answers.ts'
@@ -7,12 +8,20 @@ import { GLYPHS } from '../glyphs.ts'
 import { Sparkline } from '../parts/chart.tsx'
 import { Empty, Said, Shown } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
+import { ask, query } from '../place.ts'
+import { Ablations } from './ablation.tsx'
+
+/** The runs that are chosen for a comparison, in order. */
+function chosenRuns(): readonly string[] {
+  return (query.value.get('compare') ?? '').split(',').filter(Boolean)
+}
 
 export function Runs() {
   const rows = useAnswer<readonly RunRow[]>(() => '/api/runs')
   return (
     <section>
       <h1>Runs</h1>
+      <Comparison />
       <Shown answer={rows.value}>
         {(runs) =>
           runs.length === 0 ? (
@@ -42,7 +51,29 @@ export function Runs() {
           )
         }
       </Shown>
+      <Ablations />
     </section>
+  )
+}
+
+/** Two to four runs are compared: the first with each other one. */
+function Comparison() {
+  const chosen = chosenRuns()
+  const path = pathOfComparison(chosen)
+  if (chosen.length === 0) return null
+  return (
+    <p>
+      {path === null ? (
+        `${chosen[0]} is chosen. Choose one more to compare them.`
+      ) : (
+        <a href={path} data-compare>
+          compare {chosen.join(', ')}
+        </a>
+      )}{' '}
+      <button type="button" onClick={() => ask({ compare: null }, 'replace')}>
+        none
+      </button>
+    </p>
   )
 }
 
@@ -50,7 +81,13 @@ function Row({ row }: { row: RunRow }) {
   return (
     <tr data-row>
       <th scope="row">
-        <a href={pathOf(row.run)}>{row.run}</a>
+        <a href={pathOf(row.run)}>{row.run}</a>{' '}
+        <input
+          type="checkbox"
+          aria-label={`compare ${row.run}`}
+          checked={chosenRuns().includes(row.run)}
+          onChange={() => ask({ compare: toggled(chosenRuns(), row.run).join(',') }, 'replace')}
+        />
         {row.parent !== null && (
           <div class="muted">
             from {row.parent.run}@{count(row.parent.position)}
@@ -80,7 +117,7 @@ function Row({ row }: { row: RunRow }) {
       <td>{count(row.accepted)}</td>
       <td>{count(row.stalls)}</td>
       <td>{count(row.events)}</td>
-      <td>{day(row.startedAt)}</td>
+      <td class="when">{day(row.startedAt)}</td>
     </tr>
   )
 }

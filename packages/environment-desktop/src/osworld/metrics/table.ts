@@ -2,6 +2,7 @@
  * The metric `compare_table`: a workbook by rules. Rules over values, shown texts, names, single cells and
  * frozen panes are known.
  */
+import { ownValue } from 'rlanything/kit'
 import type { Found } from '../getters.ts'
 import { readOr } from '../read-or.ts'
 import { placeOf, readWorkbook, type Sheet } from '../spreadsheet.ts'
@@ -69,9 +70,10 @@ export const compareTable: Metric = (result, expected, options, beside = () => n
   if (given === null) return 0
   return score(
     rules.every((rule: Rule) => {
-      if (!Object.hasOwn(RULES, String(rule.type)))
-        throw wrongRules(`compare_table knows no rule '${rule.type}'`)
-      return RULES[String(rule.type)](rule, books)
+      const type = String(rule.type)
+      const check = ownValue(RULES, type)
+      if (check === undefined) throw wrongRules(`compare_table knows no rule '${type}'`)
+      return check(rule, books)
     }),
   )
 }

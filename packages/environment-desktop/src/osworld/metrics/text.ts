@@ -1,5 +1,5 @@
 /** Metrics over texts: answers of programs, plain files, lines. */
-import { PYTHON_SPACE } from './python-pattern.ts'
+import { PYTHON_SPACE } from './pattern-escapes.ts'
 import {
   equal,
   type Metric,

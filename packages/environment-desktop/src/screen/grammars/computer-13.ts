@@ -1,4 +1,6 @@
 /** OSWorld's action space `computer_13`: `{action_type, parameters?}`, its parameters also beside the type. */
+
+import { ownValue } from 'rlanything/kit'
 import {
   actionError,
   buttonOf,
@@ -13,7 +15,6 @@ import {
   textOf,
   wholeIn,
 } from '../action.ts'
-import { ownValue } from '../own-value.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,4 +1,6 @@
 /** pyautogui's calls as actions. Durations and easings are left out: they change nothing but the time that a movement takes. */
+
+import { ownValue } from 'rlanything/kit'
 import {
   actionError,
   buttonOf,
@@ -14,7 +16,6 @@ import {
   wholeIn,
   withinReach,
 } from '../action.ts'
-import { ownValue } from '../own-value.ts'
 import { type Call, parseStatements, type Value } from './python-calls.ts'
 
 /**

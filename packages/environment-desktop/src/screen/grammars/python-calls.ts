@@ -2,8 +2,9 @@
  * A strict reader of the simple Python that agents and clients write: calls of named functions with literals,
  * in sequence. It builds data. Nothing is ever evaluated, and everything outside the grammar is refused.
  */
+
+import { ownValue } from 'rlanything/kit'
 import { actionError, LIMITS, shown } from '../action.ts'
-import { ownValue } from '../own-value.ts'
 
 export type Value =
   | { readonly kind: 'literal'; readonly value: number | string | boolean | null }

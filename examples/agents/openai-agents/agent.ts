@@ -1,0 +1,20 @@
+/** A shop assistant with the OpenAI Agents SDK. */
+import { Agent, OpenAIProvider, Runner, tool } from '@openai/agents'
+import { Answer, Fruit, INSTRUCTIONS, price, stock, type Task } from '../shop.ts'
+
+export async function agent({ question }: Task, { baseURL, apiKey, model }: Record<string, string>) {
+  const runner = new Runner({ modelProvider: new OpenAIProvider({ baseURL, apiKey }), tracingDisabled: true })
+  const assistant = new Agent({
+    name: 'shop',
+    instructions: INSTRUCTIONS,
+    model,
+    tools: [
+      tool({ name: 'price', description: 'Price of a fruit', parameters: Fruit, execute: price }),
+      tool({ name: 'stock', description: 'Crates of a fruit in stock', parameters: Fruit, execute: stock }),
+    ],
+    outputType: Answer,
+  })
+  const result = await runner.run(assistant, question, { stream: true, maxTurns: 4 })
+  await result.completed
+  return result.finalOutput
+}

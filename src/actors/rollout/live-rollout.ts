@@ -1,0 +1,153 @@
+/** A rollout that is being played: what it has come to so far, and the trajectory that it becomes. */
+import type { Episode, Task } from '../../environments/port.ts'
+import { RlError } from '../../errors.ts'
+import type { EventData } from '../../events/catalogue.ts'
+import type { ImageRef } from '../../models/port.ts'
+import { seedOf } from '../../random.ts'
+import { isSettingFault } from '../../user-code.ts'
+import type { ActReply, ActRequest } from './act.ts'
+import { type SegmentBuilder, segmentBuilder } from './segments.ts'
+import { addUsage, placeOf } from './trajectory-parts.ts'
+
+type Request = EventData<'RolloutRequested'>
+type Trajectory = EventData<'TrajectoryCompleted'>
+
+export type Played = {
+  readonly trajectory: Trajectory
+  /** The ended episode, with its outcome. */
+  readonly episode: Episode
+  /** [steps + 1] if pictures are taken, else empty. */
+  readonly frames: readonly ImageRef[]
+}
+
+/** An open episode, with its observations [actions + 1] and its actions. */
+export type OpenEpisode = {
+  readonly episode: Episode
+  readonly observations: readonly string[]
+  readonly actions: readonly string[]
+  /** [actions + 1] if pictures are taken. */
+  readonly frames?: readonly ImageRef[]
+}
+
+export type LiveRollout = {
+  readonly request: Request
+  readonly task: Task
+  episode: Episode
+  readonly observations: string[]
+  readonly actions: string[]
+  readonly frames: ImageRef[]
+  readonly segments: SegmentBuilder
+  readonly invalid: Record<string, number>
+  /** Reasoning of each step, by step. */
+  readonly reasoning: Map<number, string>
+  readonly usage: { promptTokens: number; cachedTokens: number; completionTokens: number }
+  trainable: boolean
+  promptSha256: string | undefined
+  readonly startedMs: number
+  readonly finish: (played: Played) => void
+  readonly fail: (error: RlError) => void
+}
+
+type Asked = Pick<LiveRollout, 'request' | 'task' | 'startedMs' | 'finish' | 'fail'>
+
+export function openRollout(
+  asked: Asked,
+  { episode, observations, actions, frames = [] }: OpenEpisode,
+): LiveRollout {
+  return {
+    ...asked,
+    episode,
+    observations: [...observations],
+    actions: [...actions],
+    frames: [...frames],
+    segments: segmentBuilder(),
+    invalid: {},
+    reasoning: new Map(),
+    usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+    trainable: true,
+    promptSha256: undefined,
+  }
+}
+
+/**
+ * Ends an episode because the model's context is full. Not every setting knows an outcome before the end. Then there
+ * is no outcome, and nothing is guessed.
+ */
+export function cutShort(one: LiveRollout): void {
+  try {
+    one.finish(played(one, 'context'))
+  } catch (cause) {
+    const what = `the model's context was full before task '${one.task.id}' was over, which has no outcome then`
+    // This is not told as a fault: an outcome need not be known before the end.
+    const { message, code } = fault('env', '', cause)
+    one.fail(new RlError(`${what}: ${message}`, { code }))
+  }
+}
+
+export function toRequest(one: LiveRollout): ActRequest {
+  const { request, task, episode, observations, actions, segments, frames } = one
+  return {
+    rollout: request.rollout,
+    task: task.id,
+    kind: task.kind,
+    goal: task.goal,
+    observations,
+    actions,
+    ...(frames.length > 0 ? { frames } : {}),
+    admissible: episode.turn.admissible,
+    packedTokens: segments.length(),
+    policyVersion: request.policyVersion,
+    seed: seedOf(request.seed, 'act', actions.length),
+    evaluation: request.purpose === 'evaluation',
+  }
+}
+
+export function record(one: LiveRollout, reply: ActReply): void {
+  if (reply.tokens) one.segments.add(one.actions.length, reply.tokens, reply.continues)
+  else one.trainable = false
+  if (reply.invalid !== null) one.invalid[reply.invalid] = (one.invalid[reply.invalid] ?? 0) + 1
+  if (reply.reasoning !== undefined) one.reasoning.set(one.actions.length, reply.reasoning)
+  one.promptSha256 = reply.promptSha256
+  addUsage(one.usage, reply.usage)
+}
+
+export const played = (one: LiveRollout, ended: Trajectory['ended']): Played => ({
+  trajectory: trajectory(one, ended),
+  episode: one.episode,
+  frames: one.frames,
+})
+
+function trajectory(one: LiveRollout, ended: Trajectory['ended']): Trajectory {
+  const { request, episode } = one
+  const value = episode.outcome()
+  return {
+    ...placeOf(request),
+    outcome: { kind: 'scored', value, success: value === 1 },
+    ended,
+    steps: one.actions.length,
+    observations: one.observations,
+    actions: one.actions,
+    invalid: one.invalid,
+    trainable: one.trainable,
+    segments: one.trainable ? one.segments.build() : [],
+    ...(one.promptSha256 === undefined ? {} : { promptSha256: one.promptSha256 }),
+    // Else it is among the tokens.
+    ...(one.trainable || one.reasoning.size === 0
+      ? {}
+      : { reasoning: one.actions.map((_, step) => one.reasoning.get(step) ?? '') }),
+    usage: one.usage,
+    timing: { durationMs: Math.round(performance.now() - one.startedMs) },
+  }
+}
+
+/**
+ * Returns the error of a fault. An environment names a fault of the infrastructure by its code. A fault of a user's
+ * code belongs to the task, and names it.
+ */
+export function fault(blamed: 'env' | 'infra', message: string, error: unknown): RlError {
+  const ofUser = isSettingFault(error)
+  const cause = error instanceof RlError && error.code === 'rollout.infra' ? 'infra' : ofUser ? 'env' : blamed
+  const reason = error instanceof Error ? error.message : String(error)
+  const said = ofUser || message === '' ? reason : `${message}: ${reason}`
+  return new RlError(said, { code: `rollout.${cause}`, cause: error })
+}

@@ -1,0 +1,58 @@
+/** Takes a worker's work from its queues: jobs of its role that are shared, events, and what asks for an answer. */
+import type { Bus } from '../../events/bus.ts'
+import type { Role } from '../../events/envelope.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import type { Deliveries } from './deliveries.ts'
+import type { RolloutGate } from './rollout-gate.ts'
+import { eventQueue, jobQueue } from './work.ts'
+import type { Worker } from './worker.ts'
+
+export type TakeQueues = {
+  readonly bus: Bus
+  readonly run: string
+  readonly role: Role
+  readonly worker: Pick<Worker, 'shared' | 'queues' | 'answers' | 'concurrency'>
+  readonly log: LogClient
+  readonly deliveries: Deliveries
+  /** Rollouts wait here while the run is paused. */
+  readonly gate: RolloutGate
+  /** After this silence of the worker its work goes to another. */
+  readonly ackWaitMs: number
+  readonly attempts: number
+  readonly stopping: AbortSignal
+}
+
+/** Returns for each queue a function that ends the taking, and resolves when the work in hand is over. */
+export function takeQueues({
+  bus,
+  run,
+  role,
+  worker,
+  log,
+  deliveries,
+  gate,
+  ackWaitMs,
+  attempts,
+  stopping,
+}: TakeQueues): readonly (() => Promise<void>)[] {
+  const { shared, queues = [], answers = [], concurrency = 1 } = worker
+  const ends: (() => Promise<void>)[] = []
+  if (shared) ends.push(bus.work({ ...jobQueue(run, role), concurrency, ackWaitMs }, deliveries.takeShared))
+  for (const { queue, concurrency, take } of answers)
+    ends.push(
+      bus.work({ ...queue, concurrency, ackWaitMs }, (delivery) =>
+        take(delivery, { bus, log, attempts, stopping }),
+      ),
+    )
+  for (const queue of queues)
+    ends.push(
+      bus.work(
+        { ...eventQueue(run, queue.kind.type), concurrency: queue.concurrency, ackWaitMs },
+        async (delivery) => {
+          await gate.opened()
+          return stopping.aborted ? { done: false, againMs: 1 } : deliveries.takeEvent(queue, delivery)
+        },
+      ),
+    )
+  return ends
+}

@@ -1,0 +1,102 @@
+/** The section `rewardModel`. */
+import { z } from 'zod'
+import { endpoint, endpointExpert } from './endpoint.ts'
+import { readBy } from './readers.ts'
+import { logprobs, publish, trainer, trainReasoning } from './trained.ts'
+import { coldStart, coldStartExpert, training, trainingExpert } from './training.ts'
+import { count, expert, positive, section, share } from './values.ts'
+
+export const rewardModel = section({
+  ...endpoint,
+  mode: z
+    .enum(['off', 'fixed', 'co-trained'])
+    .default('co-trained')
+    .describe('No judge (`off`), a judge that stays as it is (`fixed`), or one that learns (`co-trained`).'),
+  judging: z
+    .enum(['trajectory', 'group'])
+    .default('trajectory')
+    .describe(
+      'What is judged at a time: each trajectory as it comes, or all rollouts of a task together (`group`, unit tests).',
+    ),
+  reads: z
+    .enum(['step', 'next-message'])
+    .optional()
+    .describe(
+      "What a verdict is made of: the `step` itself, or the `next-message`, which is what the agent's user or tool said after it. Absent is `step`.",
+    ),
+  samples: positive.default(1).describe('Number of judgements of each step (m).'),
+  temperature: z.number().nonnegative().default(1).describe('Temperature of judging.'),
+  maxTokens: positive.default(8).describe('Largest number of tokens of one judgement, critique included.'),
+  frames: z
+    .boolean()
+    .default(false)
+    .describe('Whether a judge that sees gets the screens before and after each step.'),
+  expected: z
+    .boolean()
+    .default(true)
+    .describe('Whether p(good) - p(bad) replaces the mean of the samples, if the model tells it.'),
+  normalisation: z
+    .enum(['within-task', 'within-step', 'none'])
+    .default('within-task')
+    .describe(
+      "Group over which the reward model's reward is standardised. `within-step` is the published one.",
+    ),
+  accuracyRange: z
+    .tuple([share, share])
+    .default([0.2, 0.8])
+    .describe('Only tasks whose accuracy lies in this range train the reward model.'),
+  coldStart: readBy(
+    'taught',
+    section({
+      rollouts: positive
+        .default(1000)
+        .describe('Number of rollouts of policy version 0, labelled by true progress.'),
+      ...coldStart,
+      updates: count.default(200).describe('Number of optimiser steps.'),
+      expert: expert({
+        ...coldStartExpert,
+        flippedLabels: share.default(0.1).describe('Share of labels that are flipped.'),
+        learningRate: z
+          .number()
+          .positive()
+          .default(5e-3)
+          .describe('Highest learning rate. It falls linearly to 0.'),
+      }),
+    }).describe("How version 0 of a local model is made, from the policy's version 0."),
+  ),
+  trainer,
+  publish,
+  training: section({
+    ...training,
+    learningRate: z.number().positive().default(3e-4).describe('Constant learning rate of AdamW.'),
+    updates: positive
+      .default(2)
+      .describe('Number of optimiser steps an iteration. Each sees its own part of the samples.'),
+    expert: expert({
+      ...trainingExpert,
+    }),
+  }).describe('The update of an iteration.'),
+  expert: expert({
+    ...endpointExpert,
+    logprobs,
+    topP: share.default(1).describe('Nucleus of judging.'),
+    balanceVerdicts: z
+      .boolean()
+      .default(true)
+      .describe('Whether pushes towards good and towards bad verdicts weigh the same over the batch.'),
+    measuredRollouts: count
+      .nullable()
+      .default(2)
+      .describe(
+        'Number of rollouts of a training group whose verdicts are measured against true progress. Null for all. Evaluations are measured whole.',
+      ),
+    invalidReward: z.number().default(-2).describe('Reward of a judgement that no rule could read.'),
+    novelTests: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether a written test earns only if the task does not show its input. A test that repeats an example then earns as one that cannot be read.',
+      ),
+    trainReasoning,
+  }),
+}).describe('The model that judges steps.')

@@ -1,0 +1,65 @@
+/** The section `run`. */
+import { z } from 'zod'
+import { count, expert, positive, seconds, section } from './values.ts'
+
+export const run = section({
+  seed: count.default(1).describe('Root of every random draw: equal seeds give equal runs.'),
+  iterations: positive.default(60).describe('Number of iterations: RL steps.'),
+  minutes: z
+    .number()
+    .positive()
+    .max(525_600)
+    .optional()
+    .describe(
+      'Minutes that the run may take. The iteration that is expected to end by then is the last one. Pauses do not count.',
+    ),
+  evaluateEvery: positive
+    .default(20)
+    .describe(
+      'Number of iterations between evaluations. The policy is evaluated at the start and the end too.',
+    ),
+  maxStaleness: count
+    .default(0)
+    .describe(
+      'Number of policy versions that a rollout may be behind. 0 is synchronous. With 1 an iteration begins while the one before is still trained on.',
+    ),
+  workers: section({
+    environment: positive.default(1).describe('Processes that play episodes.'),
+    'reward-model': positive.default(1).describe('Processes that judge.'),
+  }).describe('Number of processes of a role that the head starts.'),
+  deadlines: section({
+    llmCallSeconds: seconds.default(60).describe('One call of a language model.'),
+    stepSeconds: seconds.default(90).describe('One step of an episode. Must be longer than a call.'),
+    rolloutSeconds: seconds.default(600).describe('One whole rollout. Must be longer than a step.'),
+    scoringSeconds: seconds
+      .default(900)
+      .describe('Judging one trajectory, or one group. Must be longer than a rollout.'),
+    outcomeSeconds: seconds
+      .max(86_000)
+      .optional()
+      .describe(
+        "Time in which the outcome of an agent's rollout may come after its end. Without it no outcome comes late.",
+      ),
+    trainingSeconds: seconds.default(1800).describe('One update of a model.'),
+    expert: expert({
+      rewriteSeconds: seconds.default(120).describe('Rewriting one task.'),
+      coldStartSeconds: seconds.default(1800).describe('Making the first version of a model.'),
+      loadTasksSeconds: seconds
+        .default(300)
+        .describe('Loading or generating all tasks, and opening a setting of your own.'),
+      silenceSeconds: seconds
+        .max(600)
+        .default(120)
+        .describe(
+          'Longest time without a heartbeat of a process that the head started. Then it is ended, and another is started.',
+        ),
+    }),
+  }).describe('Deadlines: work that is not done by then counts as stalled.'),
+  expert: expert({
+    heartbeatSeconds: seconds
+      .default(2)
+      .describe('Interval of heartbeats. A worker that is silent for twice as long counts as stalled.'),
+    attempts: positive.default(3).describe('Number of tries before a rollout counts as failed.'),
+    keepFreeMegabytes: count.default(512).describe('The run pauses if less disk space is left.'),
+  }),
+}).describe('The run as a whole.')

@@ -1,0 +1,33 @@
+/** Rewards and advantages of a group, as the update took them. */
+import { RlError } from '../../errors.ts'
+import type { LoggedEvent } from '../../events/catalogue.ts'
+import type { LogReader } from '../../events/log-reader.ts'
+import { type GroupAdvantages, groupAdvantages } from '../../replay/why-step.ts'
+
+/**
+ * Returns rewards and advantages of a trajectory's group. Returns null for evaluations, and if the run has a user's own
+ * rules: pages run no code that a log names.
+ */
+export function advantagesOf(
+  log: LogReader,
+  trajectory: LoggedEvent<'TrajectoryCompleted'>,
+): GroupAdvantages | null {
+  try {
+    return groupAdvantages(log, trajectory)
+  } catch (error) {
+    if (error instanceof RlError && error.code === 'rule.unknown') return null
+    throw error
+  }
+}
+
+export function ruleText({ learning }: GroupAdvantages): string {
+  const { reward, lambda, advantage, expert } = learning
+  return `${reward} reward, λ ${lambda}, ${advantage} advantages, std floor ${expert.stdFloor}`
+}
+
+/** Returns the reward of a step: its outcome's share and its score's share. Returns null if the rollout has no reward. */
+export function rewardOf(group: GroupAdvantages | null, rollout: string, step: number): number | null {
+  const own = group?.rewarded.find(({ id }) => id === rollout)
+  if (own === undefined || group === null) return null
+  return group.weights.outcome * own.outcome + group.weights.step * (own.scores[step] ?? 0)
+}
