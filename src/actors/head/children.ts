@@ -9,7 +9,7 @@ import { environmentOf } from '../../broker/connection.ts'
 import { explain } from '../../errors.ts'
 import type { BusAddress } from '../../events/bus.ts'
 import type { Role } from '../../events/envelope.ts'
-import { findCache, nodeWords } from '../../package.ts'
+import { compileCache, nodeWords } from '../../package.ts'
 import { askToEnd } from '../../platform/processes.ts'
 import { openRestartBudget, type ProcessEnd } from './restart-budget.ts'
 
@@ -152,7 +152,7 @@ export function startChildren(options: ChildrenOptions): Children {
       [...MAIN, ...['--role', spec.role, '--run', run], ...(spec.worker ? ['--worker'] : [])],
       {
         stdio: ['pipe', 'pipe', 'pipe'],
-        env: { ...compiled(), ...process.env, ...environmentOf(address), [PARENT_PIPE]: '1' },
+        env: { ...compileCache(), ...process.env, ...environmentOf(address), [PARENT_PIPE]: '1' },
       },
     )
   }
@@ -192,10 +192,4 @@ export function startChildren(options: ChildrenOptions): Children {
       clearTimeout(force)
     },
   }
-}
-
-/** Modules as V8 compiled them: a process that is started again has a third less to do. */
-function compiled(): NodeJS.ProcessEnv {
-  const cache = findCache()
-  return cache === null ? {} : { NODE_COMPILE_CACHE: join(cache, 'compiled') }
 }

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { nodeWords } from '../../package.ts'
+import { compileCache, nodeWords } from '../../package.ts'
 import { linkTo, newSecrets, type Secrets, USUAL_PORT } from './secrets.ts'
 
 /** First message to the process of the pages. */
@@ -41,7 +41,11 @@ const END_MS = 1_000
 /** Time in which it must take a socket, its start included. A process that does not is replaced. */
 const TAKE_MS = 15_000
 /** Pages keep little, and make garbage. With these their heaps stay small: the memory is the run's. */
-export const SMALL_HEAPS = ['--max-semi-space-size=4', '--heap-growing-percent=40'] as const
+export const SMALL_HEAPS = [
+  '--max-semi-space-size=4',
+  '--heap-growing-percent=40',
+  '--optimize-for-size',
+] as const
 const PAGES = nodeWords(new URL('./main.ts', import.meta.url)).toSpliced(-1, 0, ...SMALL_HEAPS)
 /** Number of processes that a socket is handed to. */
 const MOST_TRIES = 2
@@ -79,7 +83,10 @@ export async function openDoor({ path, log, idleMs = IDLE_MS }: DoorOptions): Pr
 
   function begin(): ChildProcess {
     const errors = openSync(log, 'a', 0o600)
-    const child = spawn(process.execPath, [...PAGES], { stdio: ['ignore', errors, errors, 'ipc'] })
+    const child = spawn(process.execPath, [...PAGES], {
+      stdio: ['ignore', errors, errors, 'ipc'],
+      env: { ...compileCache(), ...process.env },
+    })
     closeSync(errors)
     child.on('message', (said: PagesSaid) => {
       if (said === 'used') used = true

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { RlError } from '../../errors.ts'
-import { nodeWords } from '../../package.ts'
+import { compileCache, nodeWords } from '../../package.ts'
 import { askToEnd } from '../../platform/processes.ts'
 import type { Job } from '../logic/answers.ts'
 import type { Action } from './actions.ts'
@@ -67,7 +67,10 @@ export function openJobs(): Jobs {
       next()
     }
     own.job = { ...own.job, state: 'runs', startedAt: Date.now() }
-    const child = spawn(process.execPath, [...RL, ...words, '--json'], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [...RL, ...words, '--json'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...compileCache(), ...process.env },
+    })
     const timer = setTimeout(() => {
       settle('failed', `it took more than ${mostSeconds} s and was ended`)
       child.kill('SIGKILL')

@@ -34,6 +34,8 @@ export type ChunkFile = {
 }
 
 const FORMAT = 1
+/** Pages are read once: the system keeps those of the file. */
+const CACHE_KIB = 2_000
 
 /**
  * Opens the chunks of a run.
@@ -43,6 +45,7 @@ const FORMAT = 1
 export function openChunks(path: string, key: string): ChunkFile {
   const db = new Database(path, { timeout: 5_000 })
   db.pragma('journal_mode = WAL')
+  db.pragma(`cache_size = -${CACHE_KIB}`)
   db.pragma('synchronous = OFF')
   db.exec(`CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS chunks (position INTEGER PRIMARY KEY, hash TEXT, about BLOB, states BLOB)`)
