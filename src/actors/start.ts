@@ -1,4 +1,5 @@
 /** One process of a role. It takes its config from the run's log, opens its worker, and works until it is stopped. */
+import { existsSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import {
@@ -19,12 +20,13 @@ import { connectLog, type LogClient } from '../events/log-client.ts'
 import { connectBus, connectPatiently } from '../events/nats/connect.ts'
 import { type User, workerOf } from '../events/users.ts'
 import { providerOf } from '../models/registry.ts'
+import { isLoopback } from '../platform/proxy.ts'
 import { loadAllUserParts, loadUserParts } from '../user-parts.ts'
 import { configsOf } from './configs.ts'
 import { deciderOf } from './deciders.ts'
 import { type OpenElsewhere, openElsewhere } from './executing/elsewhere.ts'
 import { executorsOf, openExecutor } from './executing/worker.ts'
-import { PARENT_PIPE } from './head/children.ts'
+import { PARENT_PIPE, ROLES_APART } from './head/children.ts'
 import { lastAttempt } from './last-attempt.ts'
 import { startActor } from './runtime/actor.ts'
 import { watchHeld } from './runtime/held.ts'
@@ -52,7 +54,7 @@ export async function startRole(options: StartOptions): Promise<number> {
   const address = addressOf(run, nats, further ? workerOf(role) : role)
   const connect = isChild() ? connectPatiently : connectBus
   const bus = await connect({ ...address, name: `${role}-worker` })
-  const log = connectLog({ bus, run, actor: role })
+  const log = connectLog({ bus, run, actor: role, apart: isApart(run, bus.url) })
   // Whatever fails, no connection may keep the process: the head starts a new one when it has ended.
   try {
     const { first, config } = await configsOf(log)
@@ -116,6 +118,15 @@ export function addressOf(run: string, nats: string | null, user: User): BusAddr
   const given = addressFromEnvironment(url)
   if (given.token !== undefined || given.password !== undefined || known?.url !== url) return given
   return { ...given, ...(readCredentials(folder, user) ?? toolAddress(known)) }
+}
+
+/**
+ * Whether roles of the run may lie on other disks. The head says so to its own processes. Another process shares the
+ * head's disk if it sees the log there, but it may not be the only one that the head did not start.
+ */
+function isApart(run: string, url: string): boolean {
+  if (isChild()) return process.env[ROLES_APART] === '1'
+  return !existsSync(runFolder(run).log) || !isLoopback(new URL(url).hostname)
 }
 
 function isChild(): boolean {

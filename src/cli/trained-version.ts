@@ -1,8 +1,9 @@
 /** The weights of a version that a run learned, as a command names it: `RUN` or `RUN@VERSION`. */
-import { checkedFolder } from '../actors/learner/checkpoints.ts'
+import { checkedFolder, fetchMissing } from '../actors/learner/checkpoints.ts'
 import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
 import { type LogReader, openLogReader } from '../events/log-reader.ts'
+import { offlineLog } from '../events/offline-log.ts'
 
 export type TrainedVersion = {
   readonly run: string
@@ -35,6 +36,7 @@ export async function trainedVersion(text: string): Promise<TrainedVersion> {
     for (let older = version; older >= 0; older--) {
       const event = log.byKey(`PolicyUpdated/${older}`)
       if (event?.type !== 'PolicyUpdated' || event.data.checkpoint === null) continue
+      await fetchMissing(offlineLog(log), 'policy', event)
       const folder = await checkedFolder(event.run, event.data.checkpoint, `policy version ${older}`)
       return { run, version, folder }
     }

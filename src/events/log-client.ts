@@ -35,6 +35,8 @@ type AppendContext = {
 export type LogClient = {
   readonly bus: Bus
   readonly run: string
+  /** True if roles of the run may lie on other disks. They get files through the log. */
+  readonly apart: boolean
   /**
    * Resolves to the positions once the events are durable. Up to about 1 MB are appended all or nothing. More events go in
    * several appends, in order, up to the first that is refused. Errors: the head's refusal, `log.client-closed`.
@@ -60,6 +62,8 @@ export type LogClientOptions = {
   readonly run: string
   /** Author in the envelopes: a role, or `role/worker`. If the broker knows no users, it also decides the subject. */
   readonly actor: string
+  /** Whether roles of the run may lie on other disks. Default: false. */
+  readonly apart?: boolean
   readonly requestTimeoutMs?: number
   readonly platform?: Platform
 }
@@ -94,7 +98,7 @@ const REQUESTS_IN_FLIGHT = 8
  * const { position } = await log.head()
  */
 export function connectLog(options: LogClientOptions): LogClient {
-  const { bus, run, actor, requestTimeoutMs = 5_000, platform = systemPlatform } = options
+  const { bus, run, actor, apart = false, requestTimeoutMs = 5_000, platform = systemPlatform } = options
   const { clock } = platform
   const subjects = subjectsOf(run)
   const author = authorOf(bus.user, actor)
@@ -201,6 +205,7 @@ export function connectLog(options: LogClientOptions): LogClient {
   return {
     bus,
     run,
+    apart,
     async append(events, context = {}) {
       if (closed) throw clientClosed()
       pending++

@@ -20,6 +20,7 @@ export function offlineLog(log: LogReader): LogClient {
       throw readOnly(log.run)
     },
     run: log.run,
+    apart: false,
     append: refuse,
     async putBlob(bytes) {
       const ref = { sha256: sha256Of(bytes), bytes: bytes.byteLength }

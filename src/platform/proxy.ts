@@ -36,7 +36,7 @@ export function proxyFor(
 }
 
 /** Whether a host is this machine. Calls to it go by no proxy. */
-function isLoopback(hostname: string): boolean {
+export function isLoopback(hostname: string): boolean {
   const host = hostOf(hostname)
   if (isIP(host) === 0) return host === 'localhost' || host.endsWith('.localhost')
   return LOOPBACK.check(host, familyOf(host))

@@ -6,9 +6,10 @@ import { decodeBatch } from '../actors/learner/batch-file.ts'
 import {
   checkedFolder,
   checkpointFolder,
+  fetchMissing,
   type ModelRole,
   saveApart,
-  updatedEvents,
+  sharedVersion,
   updateFigures,
 } from '../actors/learner/checkpoints.ts'
 import { fittingSamples } from '../actors/learner/fitting-samples.ts'
@@ -86,7 +87,7 @@ export async function startTrainer({
     if (await isThere(version)) return late()
     const checkpoint = await saveApart(model, log.run, role, version)
     holds = checkpoint.sha256
-    const updated = updatedEvents(role, {
+    const updated = await sharedVersion(log, role, {
       iteration: data.iteration,
       version,
       parentVersion: data.parentVersion,
@@ -132,6 +133,8 @@ export async function startTrainer({
 
   async function folderOf({ parent, parentVersion }: EventData<'BatchReady'>): Promise<string> {
     if (parent && parent.sha256 === holds) return checkpointFolder(parent.run, parent)
+    if (parent)
+      await fetchMissing(log, role, { run: parent.run, data: { version: parentVersion, checkpoint: parent } })
     if (parent) return checkedFolder(parent.run, parent, `${role} version ${parentVersion}`)
     if (baseFolder !== null) return baseFolder
     throw new RlError(`the weights of version ${parentVersion} are in no run's folder`, {

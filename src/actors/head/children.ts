@@ -25,6 +25,8 @@ export type ChildrenOptions = {
   readonly run: string
   /** Folder of the run. The processes' output goes to its `logs`. */
   readonly folder: string
+  /** Whether roles of the run may lie on other disks. */
+  readonly apart: boolean
   /** Has no credentials if each user has its own in the run's folder. */
   readonly address: BusAddress
   readonly specs: readonly ChildSpec[]
@@ -48,6 +50,9 @@ const MAIN = nodeWords(new URL('../../main.ts', import.meta.url))
 /** Set for a process whose standard input is a pipe from the head: when that closes, the head is gone. */
 export const PARENT_PIPE = 'RL_PARENT_PIPE'
 
+/** Set to 1 for processes of a head that leaves roles to others. They may lie on other disks. */
+export const ROLES_APART = 'RL_ROLES_APART'
+
 function hasStreams({ stdin, stdout, stderr }: ChildProcess): boolean {
   return Boolean(stdin && stdout && stderr)
 }
@@ -59,8 +64,19 @@ function startError(error: unknown): string {
 }
 
 export function startChildren(options: ChildrenOptions): Children {
-  const { run, folder, address, specs, onGone, onExit, onPrinted, silentMs, mostSilentMs, mostStartMs } =
-    options
+  const {
+    run,
+    folder,
+    apart,
+    address,
+    specs,
+    onGone,
+    onExit,
+    onPrinted,
+    silentMs,
+    mostSilentMs,
+    mostStartMs,
+  } = options
   const logs = join(folder, 'logs')
   mkdirSync(logs, { recursive: true, mode: 0o700 })
   /** Time of each process's last sign of life (its start is one), and whether it was ever heard of. */
@@ -152,7 +168,13 @@ export function startChildren(options: ChildrenOptions): Children {
       [...MAIN, ...['--role', spec.role, '--run', run], ...(spec.worker ? ['--worker'] : [])],
       {
         stdio: ['pipe', 'pipe', 'pipe'],
-        env: { ...compileCache(), ...process.env, ...environmentOf(address), [PARENT_PIPE]: '1' },
+        env: {
+          ...compileCache(),
+          ...process.env,
+          ...environmentOf(address),
+          [PARENT_PIPE]: '1',
+          [ROLES_APART]: apart ? '1' : '0',
+        },
       },
     )
   }

@@ -5,7 +5,8 @@ import type { RunFolder } from '../../broker/connection.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import { type LogReader, openLogReader } from '../../events/log-reader.ts'
-import { checkedFolder, type ModelRole, UPDATED } from '../learner/checkpoints.ts'
+import { offlineLog } from '../../events/offline-log.ts'
+import { checkedFolder, fetchMissing, type ModelRole, UPDATED } from '../learner/checkpoints.ts'
 
 /**
  * Checks the weights that roles of this head are going to load, and the blobs of open iterations.
@@ -66,6 +67,7 @@ async function checkWeights(log: LogReader, role: ModelRole, versions: readonly 
     const holder = updates.findLast(({ data }) => data.version <= wanted && data.checkpoint !== null)
     if (!holder?.data.checkpoint || checked.has(holder.position)) continue
     checked.add(holder.position)
+    await fetchMissing(offlineLog(log), role, holder)
     await checkedFolder(holder.run, holder.data.checkpoint, `${role} version ${holder.data.version}`)
   }
 }

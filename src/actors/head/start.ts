@@ -124,6 +124,7 @@ async function runHead(options: StartOptions, showPages: ShowPages): Promise<num
     children = startChildren({
       run,
       folder: folder.folder,
+      apart: isApart(options, core),
       address: core.broker ? { url: core.address.url } : core.address,
       specs: childSpecs(config.run, options, executors ?? 0),
       onGone: core.watch.forget,
@@ -351,6 +352,11 @@ function elsewhereLines(
     ...wrap(`  waiting for ${missing.join(', ')}; start each with (${from})`, WIDTH, '    '),
     `    npm start -- --role ${missing[0]} --run ${run} --nats ${bus.url}`,
   ]
+}
+
+/** Whether roles may lie on other disks: some are started elsewhere, or the broker is one that others reach. */
+function isApart({ roles }: StartOptions, { broker }: HeadCore): boolean {
+  return broker === null || ROLES.some((role) => role !== 'head' && !roles.includes(role))
 }
 
 /** Executors are started with the environment. */

@@ -13,6 +13,7 @@ import { readModelFolder } from '../../models/local/model-folder.ts'
 import type { TrainableModel, UpdateMetrics } from '../../models/port.ts'
 import { syncFolder } from '../../platform/files.ts'
 import { readEvents } from '../rollout/log-queries.ts'
+import { fetchFolder, shareFolder } from './shared-files.ts'
 
 export type ModelRole = 'policy' | 'reward-model'
 export type Checkpoint = NonNullable<EventData<'PolicyUpdated'>['checkpoint']>
@@ -112,8 +113,39 @@ export async function checkpointOf(
       code: 'model.no-checkpoint',
     })
   const { checkpoint } = found.data
+  await fetchMissing(log, role, found)
   const folder = await checkedFolder(found.run, checkpoint, `${role} version ${found.data.version}`)
   return { folder, sha256: checkpoint.sha256 }
+}
+
+/**
+ * Fetches the folder of a checkpoint that another host made.
+ * @throws RlError `model.elsewhere` if that host did not share it
+ */
+export async function fetchMissing(
+  log: LogClient,
+  role: ModelRole,
+  { run, data: { version, checkpoint } }: Holder,
+): Promise<void> {
+  if (checkpoint === null) return
+  const folder = checkpointFolder(run, checkpoint)
+  if (existsSync(folder)) return
+  const { events } = await readEvents(log, 1, ['CheckpointShared'])
+  const shared = events.findLast(
+    ({ data }) => data.role === role && data.version === version && data.sha256 === checkpoint.sha256,
+  )
+  if (shared === undefined)
+    throw new RlError(`the weights of ${role} version ${version} are not on this disk: ${folder}`, {
+      code: 'model.elsewhere',
+      hint: `restore the folder from a copy of the run; if another host has it, start the head with --roles that leave out ${role}`,
+    })
+  await fetchFolder(log, shared.data.files, folder)
+}
+
+/** An event that names a checkpoint of its run. */
+type Holder = {
+  readonly run: string
+  readonly data: { readonly version: number; readonly checkpoint: Checkpoint | null }
 }
 
 /**
@@ -157,6 +189,19 @@ export function updatedEvents(role: ModelRole, data: EventData<'PolicyUpdated'>)
   if (data.checkpoint === null) return [updated]
   const { sha256, path } = data.checkpoint
   return [{ type: 'CheckpointSealed', data: { role, version: data.version, sha256, path } }, updated]
+}
+
+/** As `updatedEvents`. If roles lie on other disks, the files are put into the log first, and an event tells of them. */
+export async function sharedVersion(
+  log: LogClient,
+  role: ModelRole,
+  data: EventData<'PolicyUpdated'>,
+): Promise<NewEvent[]> {
+  const events = updatedEvents(role, data)
+  const { version, checkpoint } = data
+  if (checkpoint === null || !log.apart) return events
+  const files = await shareFolder(log, checkpointFolder(log.run, checkpoint))
+  return [{ type: 'CheckpointShared', data: { role, version, sha256: checkpoint.sha256, files } }, ...events]
 }
 
 /** Figures of an update as they stand in its event, and why it stopped early. */

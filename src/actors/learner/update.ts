@@ -4,7 +4,14 @@ import type { LogClient } from '../../events/log-client.ts'
 import type { TrainableModel, TrainingSample } from '../../models/port.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
-import { adoptFolder, type ModelRole, saveCheckpoint, updatedEvents, updateFigures } from './checkpoints.ts'
+import {
+  adoptFolder,
+  type ModelRole,
+  saveCheckpoint,
+  sharedVersion,
+  updatedEvents,
+  updateFigures,
+} from './checkpoints.ts'
 import { fittingSamples } from './fitting-samples.ts'
 import { withReference } from './kl-reference.ts'
 import type { ResidentModel } from './resident-model.ts'
@@ -16,12 +23,12 @@ import { logprobTemperature, type TrainingConfig, trainingAt, updateOptions } fr
  */
 export async function firstVersion(
   role: ModelRole,
-  run: string,
+  log: LogClient,
   folder: string,
   figures: () => Promise<Pick<EventData<'PolicyUpdated'>, 'metrics' | 'timing'>>,
 ): Promise<NewEvent[]> {
-  const checkpoint = await adoptFolder(folder, run, role, 0)
-  return updatedEvents(role, { ...unchangedVersion(0, null), checkpoint, ...(await figures()) })
+  const checkpoint = await adoptFolder(folder, log.run, role, 0)
+  return sharedVersion(log, role, { ...unchangedVersion(0, null), checkpoint, ...(await figures()) })
 }
 
 export type Batch = {
@@ -83,7 +90,7 @@ export async function updateModel(
     },
   )
   const { metrics, stopped } = updateFigures(told)
-  return updatedEvents(role, {
+  return sharedVersion(log, role, {
     ...data,
     checkpoint,
     metrics: { ...health, ...metrics, ...counted },

@@ -81,7 +81,7 @@ export async function openLocalPolicy(
     const startedMs = performance.now()
     const taught = await taughtModel(seed, faultTeller(context))
     const { folder, loss = null, expertSuccess = null, tooLong = 0, failed = 0, cached } = taught
-    return firstVersion('policy', log.run, folder, async () => {
+    return firstVersion('policy', log, folder, async () => {
       const { parameters, backend } = await resident.use(0, async ({ model }) => model.describe())
       return {
         metrics: {

@@ -91,7 +91,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       open: () => openLocalModel({ folder: policy.folder, ...computeOf(config), cacheBytes, trains: true }),
       teach: (model) => teach(model, settings, faultTeller(context)),
     })
-    return firstVersion('reward-model', log.run, folder, async () => ({
+    return firstVersion('reward-model', log, folder, async () => ({
       metrics: { ...figures },
       timing: { fromCache: cached ? 1 : 0, durationMs: Math.round(performance.now() - startedMs) },
     }))

@@ -81,7 +81,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
         tell: faultTeller(context),
       },
     )
-    return firstVersion('reward-model', log.run, start.folder, async () => ({
+    return firstVersion('reward-model', log, start.folder, async () => ({
       metrics: { loss: start.loss, ...(start.failed > 0 ? { failedDemonstrations: start.failed } : {}) },
       timing: { fromCache: start.cached ? 1 : 0, durationMs: Math.round(performance.now() - startedMs) },
     }))

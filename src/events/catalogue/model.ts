@@ -93,6 +93,31 @@ export const modelEvents = {
     key: (data) => `CheckpointSealed/${data.role}/${data.version}`,
     reproducible: true,
   }),
+  CheckpointShared: define({
+    v: 1,
+    by: ['policy-worker', 'reward-model-worker'],
+    summary:
+      'The files of a checkpoint lie in the log as blobs, for roles on other hosts. Nobody writes it if all roles share a disk.',
+    schema: z.strictObject({
+      role: z.enum(['policy', 'reward-model']),
+      version: count,
+      /** Digest of the weights, as in CheckpointSealed. */
+      sha256,
+      /** The parts of a file, one after another, are its content. */
+      files: z
+        .array(
+          z.strictObject({
+            name: z.string().regex(/^(?!\.)[\w.-]{1,128}$/),
+            sha256,
+            parts: z.array(blob).max(4_096),
+          }),
+        )
+        .min(1)
+        .max(256),
+    }),
+    key: (data) => `CheckpointShared/${data.role}/${data.version}`,
+    reproducible: false,
+  }),
   BatchReady: define({
     v: 2,
     digestVersion: 1,

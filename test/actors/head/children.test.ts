@@ -24,6 +24,7 @@ function options(given: Partial<ChildrenOptions>): ChildrenOptions {
   return {
     run: 'silent',
     folder: temporaryFolder(),
+    apart: false,
     address: { url: `nats://127.0.0.1:${deaf}` },
     specs: [{ role: 'environment', worker: true }],
     onGone() {},

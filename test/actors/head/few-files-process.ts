@@ -17,6 +17,7 @@ try {
 startChildren({
   run: 'few-files',
   folder,
+  apart: false,
   address: { url: 'nats://127.0.0.1:9' },
   specs: [{ role: 'environment', worker: true }],
   onGone() {},

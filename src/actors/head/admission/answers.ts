@@ -92,6 +92,10 @@ export const ANSWERS: { readonly [T in EventType]: Answer<T> } = {
     unasked: (event, s) => versionUnasked(event.data.role, event, s),
     over: ({ role, version }) => updatedKey(role, version),
   },
+  CheckpointShared: {
+    unasked: (event, s) => versionUnasked(event.data.role, event, s),
+    over: ({ role, version }) => updatedKey(role, version),
+  },
   InstructionsWeighed: instructions,
   InstructionsProposed: instructions,
   InstructionsChosen: instructions,

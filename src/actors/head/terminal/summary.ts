@@ -1,5 +1,6 @@
 /** Text that a person reads when a run ends or pauses: its results, and the commands to look further. */
 
+import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
 import { WIDTH, wrap } from '../../../columns.ts'
@@ -80,15 +81,18 @@ function checkpointLines(
     (before, one) => (before && share(before) > share(one) ? before : one),
     undefined,
   )
+  // No path of another host means anything here.
+  const shown = ({ version, folder }: PolicyCheckpoint) =>
+    existsSync(folder) ? relative('', folder) : `version ${version}, made on another host`
   const last = checkpoints.at(-1)
   if (!last) return []
   const bestHolder = best && holding(best.policyVersion)
   return [
-    `  policy     ${relative('', last.folder)} (last)`,
+    `  policy     ${shown(last)} (last)`,
     ...(best && bestHolder && own.length > 1
       ? [
           ...wrap(
-            `             ${relative('', bestHolder.folder)} (best of ${own.length} evaluations on ${split}: ${share(best).toFixed(3)})`,
+            `             ${shown(bestHolder)} (best of ${own.length} evaluations on ${split}: ${share(best).toFixed(3)})`,
             WIDTH,
             ' '.repeat(13),
           ),

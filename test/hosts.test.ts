@@ -1,0 +1,102 @@
+/** One run on two disks: local models, and no path in common. */
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { runFolder } from '../src/broker/connection.ts'
+import { trainedVersion } from '../src/cli/trained-version.ts'
+import { digestOf } from '../src/events/digest.ts'
+import { openLogReader } from '../src/events/log-reader.ts'
+import { verifyLog } from '../src/events/verify.ts'
+import { errorOf } from './support/error-of.ts'
+import { startHead, startProcess } from './support/processes.ts'
+import { temporaryFolder, until } from './support/run.ts'
+
+const RUN = 'hosts'
+const SETTINGS = [
+  'run.iterations=2',
+  'environment.tasks=6',
+  'environment.tasksPerIteration=3',
+  'environment.rolloutsPerTask=4',
+  'environment.maxSteps=5',
+  'policy.coldStart.demonstrations=16',
+  'policy.coldStart.updates=8',
+  'rewardModel.samples=1',
+  'rewardModel.accuracyRange=[0, 1]',
+  'rewardModel.coldStart.rollouts=10',
+  'rewardModel.coldStart.updates=2',
+  'learning.mixedOutcomes=false',
+  'adaptation.candidates=within',
+  'evaluation.splits=[in-domain]',
+  'evaluation.tasks=4',
+]
+
+function logIn(root: string) {
+  return openLogReader(runFolder(RUN, root).log)
+}
+
+/** A role on another disk, with the credentials that the head wrote for it. */
+function startElsewhere(role: string, root: string, head: string) {
+  const { credentials } = runFolder(RUN, head)
+  const { url, user, password } = JSON.parse(readFileSync(join(credentials, `${role}.json`), 'utf8'))
+  const words = ['src/main.ts', '--role', role, '--run', RUN, '--nats', url]
+  return startProcess(words, { RL_RUNS: root, NATS_USER: user, NATS_PASSWORD: password })
+}
+
+test('policy and judge on two disks make the events of one machine', async () => {
+  const one = temporaryFolder()
+  const whole = startHead(one, RUN, SETTINGS)
+  assert.is(await whole.status, 0, whole.output())
+
+  const [a, b] = [temporaryFolder(), temporaryFolder()]
+  const head = startHead(a, RUN, SETTINGS, {}, ['--roles', 'policy,environment'])
+  await until('credentials', () => existsSync(join(runFolder(RUN, a).credentials, 'reward-model.json')))
+  const others = ['reward-model', 'adapter'].map((role) => startElsewhere(role, b, a))
+  assert.is(await head.status, 0, head.output() + others.map(({ output }) => output()).join('\n'))
+  for (const { process } of others) process.kill('SIGTERM')
+
+  const [alone, apart] = [logIn(one), logIn(a)]
+  assert.is(digestOf(apart.events()), digestOf(alone.events()))
+  assert.is([...alone.events({ types: ['CheckpointShared'] })].length, 0, 'one disk shares nothing')
+  const shared = [...apart.events({ types: ['CheckpointShared'] })].map(
+    ({ data }) => `${data.role}/${data.version}`,
+  )
+  assert.equal(shared.sort(), [
+    'policy/0',
+    'policy/1',
+    'policy/2',
+    'reward-model/0',
+    'reward-model/1',
+    'reward-model/2',
+  ])
+  assert.ok(verifyLog(apart).ok)
+  const here = (root: string, role: string) => {
+    const folder = join(runFolder(RUN, root).folder, 'checkpoints', role)
+    return existsSync(folder) ? readdirSync(folder).sort() : []
+  }
+  assert.equal(here(a, 'reward-model'), [])
+  assert.equal(here(b, 'policy'), ['00000'], 'what the cold start of the judge begins with')
+  alone.close()
+  apart.close()
+
+  const newest = join(runFolder(RUN, a).folder, 'checkpoints', 'policy', '00002')
+  const files = readdirSync(newest).sort()
+  rmSync(newest, { recursive: true })
+  process.env.RL_RUNS = a
+  assert.is((await trainedVersion(RUN)).folder, newest)
+  assert.equal(readdirSync(newest).sort(), files, 'it comes out of the log')
+})
+
+test('weights that nobody shared are an error that names the folder', async () => {
+  const root = temporaryFolder()
+  const head = startHead(root, RUN, SETTINGS)
+  assert.is(await head.status, 0, head.output())
+  const newest = join(runFolder(RUN, root).folder, 'checkpoints', 'policy', '00002')
+  rmSync(newest, { recursive: true })
+  process.env.RL_RUNS = root
+  const error = await errorOf(trainedVersion(RUN))
+  assert.is(error.code, 'model.elsewhere')
+  assert.match(error.message, newest)
+})
+
+test.run()
