@@ -1,6 +1,6 @@
 /** One run on two disks: local models, and no path in common. */
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import path from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../src/broker/connection.ts'
@@ -9,7 +9,7 @@ import { digestOf } from '../src/events/digest.ts'
 import { openLogReader } from '../src/events/log-reader.ts'
 import { verifyLog } from '../src/events/verify.ts'
 import { errorOf } from './support/error-of.ts'
-import { startHead, startProcess } from './support/processes.ts'
+import { type Started, startHead, startProcess } from './support/processes.ts'
 import { temporaryFolder, until } from './support/run.ts'
 
 const RUN = 'hosts'
@@ -35,12 +35,20 @@ function logIn(root: string) {
   return openLogReader(runFolder(RUN, root).log)
 }
 
-/** A role on another disk, with the credentials that the head wrote for it. */
-function startElsewhere(role: string, root: string, head: string) {
-  const { credentials } = runFolder(RUN, head)
-  const { url, user, password } = JSON.parse(readFileSync(join(credentials, `${role}.json`), 'utf8'))
-  const words = ['src/main.ts', '--role', role, '--run', RUN, '--nats', url]
-  return startProcess(words, { RL_RUNS: root, NATS_USER: user, NATS_PASSWORD: password })
+const CLUSTER = '127.0.0.1'
+
+/** The words of a command on the head's host. */
+async function rl(root: string, ...words: string[]): Promise<string> {
+  const { status, output } = startProcess(['src/rl.ts', ...words], { RL_RUNS: root })
+  assert.is(await status, 0, output())
+  return output()
+}
+
+/** A role on another disk, by the file that lets it join. */
+async function join(role: string, root: string, head: string): Promise<Started> {
+  const file = path.join(temporaryFolder(), 'host.join')
+  await rl(head, 'join', RUN, '--role', role, '-o', file)
+  return startProcess(['src/main.ts', '--join', file], { RL_RUNS: root })
 }
 
 test('policy and judge on two disks make the events of one machine', async () => {
@@ -49,9 +57,9 @@ test('policy and judge on two disks make the events of one machine', async () =>
   assert.is(await whole.status, 0, whole.output())
 
   const [a, b] = [temporaryFolder(), temporaryFolder()]
-  const head = startHead(a, RUN, SETTINGS, {}, ['--roles', 'policy,environment'])
-  await until('credentials', () => existsSync(join(runFolder(RUN, a).credentials, 'reward-model.json')))
-  const others = ['reward-model', 'adapter'].map((role) => startElsewhere(role, b, a))
+  const head = startHead(a, RUN, SETTINGS, {}, ['--cluster', CLUSTER, '--roles', 'policy,environment'])
+  await until('a head', () => existsSync(runFolder(RUN, a).connection))
+  const others = await Promise.all(['reward-model', 'adapter'].map((role) => join(role, b, a)))
   assert.is(await head.status, 0, head.output() + others.map(({ output }) => output()).join('\n'))
   for (const { process } of others) process.kill('SIGTERM')
 
@@ -71,7 +79,7 @@ test('policy and judge on two disks make the events of one machine', async () =>
   ])
   assert.ok(verifyLog(apart).ok)
   const here = (root: string, role: string) => {
-    const folder = join(runFolder(RUN, root).folder, 'checkpoints', role)
+    const folder = path.join(runFolder(RUN, root).folder, 'checkpoints', role)
     return existsSync(folder) ? readdirSync(folder).sort() : []
   }
   assert.equal(here(a, 'reward-model'), [])
@@ -79,7 +87,7 @@ test('policy and judge on two disks make the events of one machine', async () =>
   alone.close()
   apart.close()
 
-  const newest = join(runFolder(RUN, a).folder, 'checkpoints', 'policy', '00002')
+  const newest = path.join(runFolder(RUN, a).folder, 'checkpoints', 'policy', '00002')
   const files = readdirSync(newest).sort()
   rmSync(newest, { recursive: true })
   process.env.RL_RUNS = a
@@ -91,7 +99,7 @@ test('weights that nobody shared are an error that names the folder', async () =
   const root = temporaryFolder()
   const head = startHead(root, RUN, SETTINGS)
   assert.is(await head.status, 0, head.output())
-  const newest = join(runFolder(RUN, root).folder, 'checkpoints', 'policy', '00002')
+  const newest = path.join(runFolder(RUN, root).folder, 'checkpoints', 'policy', '00002')
   rmSync(newest, { recursive: true })
   process.env.RL_RUNS = root
   const error = await errorOf(trainedVersion(RUN))

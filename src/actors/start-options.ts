@@ -1,3 +1,4 @@
+import type { JoinFile } from '../broker/joins.ts'
 import type { Role } from '../events/envelope.ts'
 
 /** Options of a role's start, as the command line gives them. */
@@ -14,6 +15,12 @@ export type StartOptions = {
   readonly roles: readonly Role[]
   /** URL of a server. Null if the head starts its own. */
   readonly nats: string | null
+  /** Address at which the head's own server waits for other hosts. Null: it listens on loopback. */
+  readonly cluster: string | null
+  /** The file that lets this host join a run elsewhere. */
+  readonly join: JoinFile | null
+  /** Joins a run whose head has other code. */
+  readonly anyCode: boolean
   readonly worker: boolean
   /**
    * True for a process that only does requested work (`executing` of the setting): a further worker of the environment.

@@ -27,6 +27,7 @@ import { deciderOf } from './deciders.ts'
 import { type OpenElsewhere, openElsewhere } from './executing/elsewhere.ts'
 import { executorsOf, openExecutor } from './executing/worker.ts'
 import { PARENT_PIPE, ROLES_APART } from './head/children.ts'
+import { checkJoined, joinedAddress } from './joined.ts'
 import { lastAttempt } from './last-attempt.ts'
 import { startActor } from './runtime/actor.ts'
 import { watchHeld } from './runtime/held.ts'
@@ -43,7 +44,7 @@ import type { StartOptions } from './start-options.ts'
 const SMALL_HEAP = ['--heap-growing-percent=20', '--max-semi-space-size=8']
 
 export async function startRole(options: StartOptions): Promise<number> {
-  const { role, run, nats, worker: further, executor } = options
+  const { role, run, nats, join, worker: further, executor } = options
   if (run === null)
     throw new RlError(`--role ${role} needs --run`, { code: 'cli.usage', hint: 'rl runs lists them' })
   const stopped = parentGone()
@@ -51,12 +52,16 @@ export async function startRole(options: StartOptions): Promise<number> {
   nameUncaught()
   // A V8 that no longer knows a flag goes on without it.
   if (role === 'policy' || role === 'reward-model') for (const flag of SMALL_HEAP) setFlagsFromString(flag)
-  const address = addressOf(run, nats, further ? workerOf(role) : role)
+  const address = join === null ? addressOf(run, nats, further ? workerOf(role) : role) : joinedAddress(join)
   const connect = isChild() ? connectPatiently : connectBus
   const bus = await connect({ ...address, name: `${role}-worker` })
   const log = connectLog({ bus, run, actor: role, apart: isApart(run, bus.url) })
   // Whatever fails, no connection may keep the process: the head starts a new one when it has ended.
   try {
+    if (join !== null) {
+      await checkJoined(log, join, options.anyCode)
+      process.stdout.write(`joined run ${run} as ${role} at ${bus.url}\n`)
+    }
     const { first, config } = await configsOf(log)
     knowKeys(config)
     await loadUserParts(first)

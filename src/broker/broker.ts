@@ -1,5 +1,5 @@
 /**
- * The broker of a run: a real nats-server on the loopback interface. It dies with this process, however this
+ * The broker of a run: a real nats-server on the loopback interface, or on one address for other hosts. It dies with this process, however this
  * process ends. If it dies alone, it is started again on the same port, with the same users and store.
  */
 import { type ChildProcess, spawnSync } from 'node:child_process'
@@ -15,7 +15,8 @@ import { USERS, type User } from '../events/users.ts'
 import { spawnGuarded } from '../platform/processes.ts'
 import { writePrivately } from './connection.ts'
 import { findNatsServer } from './find.ts'
-import { permissionsOf } from './permissions.ts'
+import type { Join } from './joins.ts'
+import { type Place, serverConfig } from './server-config.ts'
 
 export type Broker = {
   readonly url: string
@@ -39,6 +40,10 @@ export type BrokerOptions = {
   readonly run: string
   /** Port to use again after a restart of the head, so that actors find the broker. */
   readonly port?: number
+  /** Address that other hosts reach, and its certificates. Without it the server listens on loopback alone. */
+  readonly place?: Place
+  /** Hosts that may join, asked for once a second. The server learns of a change without a restart. */
+  readonly joins?: () => readonly Join[]
   /** Passwords of users who had one. Other users get a new one. */
   readonly passwords?: Partial<Record<User, string>>
   /** Called for each restart, and for the reason why one fails, for the progress display. */
@@ -50,13 +55,20 @@ const READY_MS = 10_000
 const ENDED = 'nats-server ended'
 /** Interval of reports about a server that cannot be started. */
 const TELL_MS = 60_000
-/**
- * Time limit of a login. A process that folds a long log, or waits for a processor, needs more than the usual
- * two seconds.
- */
-const LOGIN_S = 60
+const LOOPBACK = '127.0.0.1'
+/** Port of a broker that other hosts reach, if it is free: firewalls are opened for it. */
+const USUAL_PORT = 4_222
+const LOOK_MS = 1_000
 
-export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerOptions): Promise<Broker> {
+export async function startBroker({
+  folder,
+  run,
+  onRestart,
+  place,
+  joins = () => [],
+  ...wanted
+}: BrokerOptions): Promise<Broker> {
+  const host = place?.host ?? LOOPBACK
   const { path: program } = await findNatsServer()
   const passwords = Object.fromEntries(
     USERS.map((user) => [user, wanted.passwords?.[user] ?? randomBytes(24).toString('base64url')]),
@@ -70,16 +82,23 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
   mkdirSync(paths.store, { recursive: true, mode: 0o700 })
   await killLeftover(paths.pid, paths.config)
 
-  let port = wanted.port && (await isFree(wanted.port)) ? wanted.port : await freePort()
+  const known = [wanted.port, ...(place ? [USUAL_PORT] : [])]
+  const free = async () => (await firstFree(known, host)) ?? (await freePort(host))
+  let port = await free()
   let guard: ChildProcess | null = null
   let ready = false
   let stopped = false
   let restarts = 0
+  let written = ''
   let endReason = ENDED
   let starting: Promise<void> = Promise.resolve()
 
+  function url(): string {
+    return `${place ? 'tls' : 'nats'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+  }
+
   function addressOf(user: User): BusAddress {
-    return { url: `nats://127.0.0.1:${port}`, user, password: passwords[user] }
+    return { url: url(), user, password: passwords[user], ca: place?.certificates.ca }
   }
 
   async function start(): Promise<void> {
@@ -100,7 +119,7 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
     // Too many processes or too little memory: it was never started.
     child.once('error', end)
     let until = performance.now() + READY_MS
-    let written = 0
+    let size = 0
     while (!ready) {
       if (ended || performance.now() > until) {
         child.stdin?.end()
@@ -110,8 +129,8 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
         })
       }
       ready = (await answers(addressOf('head'))) && !ended
-      if (sizeOf(paths.log) !== written) until = performance.now() + READY_MS
-      written = sizeOf(paths.log)
+      if (sizeOf(paths.log) !== size) until = performance.now() + READY_MS
+      size = sizeOf(paths.log)
       if (!ready) await pause(25)
     }
   }
@@ -120,9 +139,24 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
    * Writes the config only if it changed. So a full disk does not keep the server from being started again.
    */
   function writeConfig(): void {
-    const text = configOf({ run, port, passwords, ...paths })
+    const text = serverConfig({ run, host, port, passwords, place, joins: living(joins()), ...paths })
     if (!existsSync(paths.config) || readFileSync(paths.config, 'utf8') !== text)
       writePrivately(paths.config, text)
+    written = text
+  }
+
+  /** Tells the server who may join now. It ends the connections of those who may not any more. */
+  function refreshJoins(): void {
+    const before = written
+    try {
+      if (ready) writeConfig()
+      const pid = written === before ? null : readPid(paths.pid)
+      if (pid !== null && isOurs(pid, paths.config)) process.kill(pid, 'SIGHUP')
+    } catch (error) {
+      // It is tried again with the next look.
+      written = before
+      onRestart?.(`who may join could not be told to nats-server: ${explain(error)}`)
+    }
   }
 
   function startAgain(): void {
@@ -154,12 +188,13 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
     } catch (error) {
       // Somebody may have taken the port between the look and the start.
       if (attempt === 2) throw error
-      port = await freePort()
+      port = await freePort(host)
     }
   }
+  const look = place ? setInterval(refreshJoins, LOOK_MS) : undefined
 
   return {
-    url: `nats://127.0.0.1:${port}`,
+    url: url(),
     addressOf,
     pid: () => (guard ? readPid(paths.pid) : null),
     restarts: () => restarts,
@@ -170,6 +205,7 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
     },
     async stop() {
       stopped = true
+      clearInterval(look)
       await starting
       const child = guard
       if (!child) return
@@ -182,47 +218,6 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
       clearTimeout(force)
     },
   }
-}
-
-type ServerConfig = {
-  readonly run: string
-  readonly port: number
-  readonly passwords: Readonly<Record<User, string>>
-  readonly pid: string
-  readonly log: string
-  readonly store: string
-}
-
-function configOf({ run, port, passwords, pid, log, store }: ServerConfig): string {
-  const users = USERS.map((user) => userLine(run, user, passwords[user]))
-  return `server_name: ${quoted(`rl-${run}`)}
-host: "127.0.0.1"
-port: ${port}
-authorization {
-  timeout: ${LOGIN_S}
-  users: [
-    ${users.join('\n    ')}
-  ]
-}
-max_payload: 8MB
-pid_file: ${quoted(pid)}
-log_file: ${quoted(log)}
-logfile_size_limit: 8MB
-jetstream { store_dir: ${quoted(store)} }
-`
-}
-
-function userLine(run: string, user: User, password: string): string {
-  const named = `user: ${quoted(user)}, password: ${quoted(password)}`
-  const permissions = permissionsOf(run, user)
-  if (permissions === null) return `{ ${named} }`
-  const { publish, subscribe } = permissions
-  const list = (subjects: readonly string[]) => `[${subjects.map(quoted).join(', ')}]`
-  return `{ ${named}, permissions: { publish: ${list(publish)}, subscribe: ${list(subscribe)} } }`
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text)
 }
 
 /** A server that an earlier head left behind would hold the port and the store. */
@@ -270,11 +265,27 @@ async function answers(address: BusAddress): Promise<boolean> {
   }
 }
 
-function freePort(): Promise<number> {
+/** Returns the first port that nobody has taken at an address, or null. */
+async function firstFree(ports: readonly (number | undefined)[], host: string): Promise<number | null> {
+  for (const port of ports) if (port && (await isFree(port, host))) return port
+  return null
+}
+
+function freePort(host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
+    server.once('error', (cause: NodeJS.ErrnoException) =>
+      reject(
+        cause.code === 'EADDRNOTAVAIL' || cause.code === 'ENOTFOUND'
+          ? new RlError(`'${host}' is no address of this machine`, {
+              code: 'broker.bad-address',
+              hint: 'give --cluster an address that ip addr lists, and that the other hosts reach',
+              cause,
+            })
+          : cause,
+      ),
+    )
+    server.listen(0, host, () => {
       const address = server.address()
       server.close(() =>
         address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
@@ -283,12 +294,18 @@ function freePort(): Promise<number> {
   })
 }
 
-function isFree(port: number): Promise<boolean> {
+function isFree(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+    server.listen(port, host, () => server.close(() => resolve(true)))
   })
+}
+
+/** Leaves out rights whose time is over. */
+function living(joins: readonly Join[]): readonly Join[] {
+  const now = Date.now()
+  return joins.filter(({ until }) => until > now)
 }
 
 function sizeOf(path: string): number {

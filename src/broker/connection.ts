@@ -59,6 +59,8 @@ const connectionSchema = z.strictObject({
   /** User of a tool, which reads. Null if there is a token. */
   user: z.string().nullable(),
   password: z.string().nullable(),
+  /** File with the certificate of the broker's authority, if it proves its identity. */
+  ca: z.string().optional(),
   /** Process id of the head that wrote it. */
   pid: z.int(),
   /** Identity of the head's process, as `processText` writes it. Heads of older versions do not tell it. */
@@ -76,12 +78,12 @@ export function writeConnection(path: string, connection: Connection): void {
 
 /** Returns the connection of a run, or null if no head has left one. */
 export function readConnection(path: string): Connection | null {
-  return readChecked(path, connectionSchema)
+  return readPrivate(path, connectionSchema)
 }
 
 /** Returns how a tool reaches the broker of a connection. */
-export function toolAddress({ url, token, user, password }: Connection): BusAddress {
-  return { url, token: token ?? undefined, user: user ?? undefined, password: password ?? undefined }
+export function toolAddress({ url, token, user, password, ca }: Connection): BusAddress {
+  return { url, token: token ?? undefined, user: user ?? undefined, password: password ?? undefined, ca }
 }
 
 /**
@@ -126,6 +128,7 @@ const credentialsSchema = z.strictObject({
   url: z.string().refine((url) => URL.canParse(url)),
   user: z.string(),
   password: z.string(),
+  ca: z.string().optional(),
 })
 
 /**
@@ -135,21 +138,28 @@ const credentialsSchema = z.strictObject({
 export function writeCredentials(
   { credentials }: RunFolder,
   user: User,
-  { url, password }: BusAddress,
+  { url, password, ca }: BusAddress,
 ): void {
-  writePrivately(join(credentials, `${user}.json`), `${JSON.stringify({ url, user, password }, null, 2)}\n`)
+  writePrivately(
+    join(credentials, `${user}.json`),
+    `${JSON.stringify({ url, user, password, ca }, null, 2)}\n`,
+  )
 }
 
 /** Returns null if the run has no broker of its own, or not on this host. */
 export function readCredentials({ credentials }: RunFolder, user: User): BusAddress | null {
-  return readChecked(join(credentials, `${user}.json`), credentialsSchema)
+  return readPrivate(join(credentials, `${user}.json`), credentialsSchema)
 }
 
-function readChecked<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> | null {
+/**
+ * Reads a file of the run's folder that holds secrets. Returns null if there is none.
+ * @throws RlError `run.bad-connection`
+ */
+export function readPrivate<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> | null {
   if (!existsSync(path)) return null
   const parsed = safeParse(schema, readJson(path))
   if (parsed.success) return parsed.data
-  throw new RlError(`${path} is not a connection file`, {
+  throw new RlError(`${path} is damaged, or another program wrote it`, {
     code: 'run.bad-connection',
     hint: 'remove it and start the head again',
   })

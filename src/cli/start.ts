@@ -14,6 +14,7 @@ import type { Command } from './command.ts'
 const HELP = `
 npm start -- --role head [options]      runs the closed loop: policy, reward model and tasks improve one another
 npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --nats from any other host
+npm start -- --join FILE               takes up a role on another host (rl join writes the file)
 
   --role ROLE       head | policy | reward-model | environment | adapter;
                     executor: runs programs for the others, taken from a queue (environment.coding.sandbox.executors)
@@ -22,6 +23,9 @@ npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --n
   --run ID          the run's name; where it exists already it goes on where its log ends
   --roles LIST      roles for which the head starts processes, e.g. policy,environment; 'none' for none   (all)
   --nats URL        a running nats-server with JetStream; else the head starts one   ($NATS_URL; $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD; $NATS_CA)
+  --cluster ADDRESS the head's own server waits for other hosts at this address of the machine, with TLS; rl join lets them in
+  --join FILE       takes up the role of a file that rl join wrote; nothing else is needed
+  --any-code        joins a run although its head has other code
   --worker          a further worker of a role: works, but decides nothing
   --trust           goes on with a run whose log names modules, servers or programs, if this user did not begin it here
   --no-ui           prints no link to pages of the run
@@ -39,7 +43,7 @@ export const command: Command = {
 }
 
 async function run(argv: readonly string[]): Promise<number> {
-  const options = readOptions(argv)
+  const options = await readOptions(argv)
   if (typeof options === 'string') {
     process.stdout.write(`${options}\n`)
     return 0
@@ -72,29 +76,65 @@ function shareCache(): void {
 }
 
 /** The options, or the text that was asked for in their place. */
-function readOptions(argv: readonly string[]): StartOptions | string {
+async function readOptions(argv: readonly string[]): Promise<StartOptions | string> {
   const { values } = parse(argv)
   if (values.help) return HELP.trim()
   if (values.version) return version()
+  if (values.join !== undefined) return joinOptions(values.join, values['any-code'] ?? false)
   if (values.role === undefined) throw usage('no --role was given')
   const executor = values.role === 'executor'
   const role = executor ? 'environment' : roleOf(values.role)
   if (role !== 'head' && values.run === undefined)
     throw usage(`--role ${values.role} needs the --run that it belongs to`)
+  if (values.cluster !== undefined && values.nats !== undefined)
+    throw usage('--cluster is for a server of the head, and --nats for one of your own')
+  if (values.cluster !== undefined && role !== 'head') throw usage('--cluster is for --role head')
   return {
+    ...NONE,
     role,
     config: values.config ?? 'config/default.yaml',
     configGiven: values.config !== undefined,
     set: values.set ?? [],
     run: values.run ?? null,
     roles: rolesOf(values.roles),
-    nats: values.nats ?? process.env.NATS_URL ?? null,
+    nats: values.nats ?? (values.cluster === undefined ? (process.env.NATS_URL ?? null) : null),
+    cluster: values.cluster === undefined ? null : addressOf(values.cluster),
     worker: executor || (values.worker ?? false),
     executor,
     dryRun: values['dry-run'] ?? false,
     trust: values.trust ?? false,
     ui: !values['no-ui'],
   }
+}
+
+const NONE = { cluster: null, join: null, anyCode: false } as const
+
+/** Everything that a host needs stands in its file. */
+async function joinOptions(file: string, anyCode: boolean): Promise<StartOptions> {
+  const { readJoinFile } = await import('../broker/joins.ts')
+  const join = await readJoinFile(file)
+  return {
+    ...NONE,
+    join,
+    anyCode,
+    role: join.role,
+    run: join.run,
+    worker: join.worker,
+    config: 'config/default.yaml',
+    configGiven: false,
+    set: [],
+    roles: [],
+    nats: null,
+    executor: false,
+    dryRun: false,
+    trust: false,
+    ui: false,
+  }
+}
+
+function addressOf(text: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9.:-]{0,252}$/.test(text)) return text
+  throw usage(`--cluster ${JSON.stringify(text.slice(0, 100))} is no address`)
 }
 
 function parse(argv: readonly string[]) {
@@ -109,6 +149,9 @@ function parse(argv: readonly string[]) {
         run: { type: 'string' },
         roles: { type: 'string' },
         nats: { type: 'string' },
+        cluster: { type: 'string' },
+        join: { type: 'string' },
+        'any-code': { type: 'boolean' },
         worker: { type: 'boolean' },
         'dry-run': { type: 'boolean' },
         trust: { type: 'boolean' },

@@ -8,7 +8,9 @@ export type BusAddress = {
   readonly token?: string
   readonly user?: string
   readonly password?: string
-  /** File with the certificate (PEM) that signed the server's certificate. Default: public authorities. */
+  /** Secret half (seed) of the user's key, in place of a password. It never leaves this process. */
+  readonly nkey?: string
+  /** The certificate (PEM), or its file, that signed the server's certificate. Default: public authorities. */
   readonly ca?: string
 }
 

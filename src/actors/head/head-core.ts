@@ -1,5 +1,6 @@
 /** Parts of a head beside its decider: broker, log, log service and watch, started and stopped in order. */
 import { hostname } from 'node:os'
+import { join } from 'node:path'
 import { type Broker, type BrokerOptions, startBroker } from '../../broker/broker.ts'
 import {
   type RunFolder,
@@ -8,6 +9,7 @@ import {
   writeConnection,
   writeCredentials,
 } from '../../broker/connection.ts'
+import { readJoins } from '../../broker/joins.ts'
 import { takeRunFolder } from '../../broker/own-folder.ts'
 import type { RlError } from '../../errors.ts'
 import type { Bus, BusAddress, WorkQueue } from '../../events/bus.ts'
@@ -46,6 +48,8 @@ export type HeadCoreOptions = {
   readonly folder: RunFolder
   /** Address of a broker to join. Without it the head starts one. */
   readonly nats?: BusAddress
+  /** Address of this machine at which a broker of the head's own waits for other hosts. */
+  readonly cluster?: string
   readonly work: readonly WorkKind[]
   /** Queues of other work, e.g. of executors. */
   readonly queues?: readonly WorkQueue[]
@@ -64,7 +68,7 @@ export type HeadCoreOptions = {
  * old port and token, so actors that outlived the head find it again.
  */
 export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore> {
-  const { folder, nats, work, queues, heartbeatMs = HEARTBEAT_MS } = options
+  const { folder, nats, cluster, work, queues, heartbeatMs = HEARTBEAT_MS } = options
   const { minFreeBytes, freeBytes, fenceTimes, onBrokerRestart } = options
   refuseLostRun(folder.log)
   takeRunFolder(folder.folder)
@@ -89,6 +93,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
           folder: folder.broker,
           run: folder.run,
           ...brokerBefore(folder),
+          ...(await clusterPlace(folder, cluster)),
           onRestart: onBrokerRestart,
         })
     if (broker) undo.push(broker.stop)
@@ -126,6 +131,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       token: login.token ?? null,
       user: login.user ?? null,
       password: login.pass ?? null,
+      ca: broker?.addressOf('tool').ca,
       pid: process.pid,
       process: processText(THIS_PROCESS),
       host: hostname(),
@@ -148,6 +154,17 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
     await close()
     throw error
   }
+}
+
+/** Certificates are loaded for this alone: most runs stay on one machine. */
+async function clusterPlace(
+  folder: RunFolder,
+  host: string | undefined,
+): Promise<Pick<BrokerOptions, 'place' | 'joins'>> {
+  if (host === undefined) return {}
+  const { certificatesFor } = await import('../../broker/certificates.ts')
+  const certificates = await certificatesFor(host, join(folder.broker, 'tls'))
+  return { place: { host, certificates }, joins: () => readJoins(folder) }
 }
 
 const LOOK_MS = 500

@@ -103,6 +103,7 @@ async function runHead(options: StartOptions, showPages: ShowPages): Promise<num
     folder,
     queues: executors === null ? [] : [executorQueue(run)],
     nats: options.nats === null ? undefined : addressFromEnvironment(options.nats),
+    cluster: options.cluster ?? undefined,
     work: [ROLLOUT_WORK],
     heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
     minFreeBytes: config.run.expert.keepFreeMegabytes * 1024 * 1024,
@@ -336,7 +337,7 @@ function changeLines(log: LogReader, now: MadeBy): string[] {
 
 /** Tells how to start the roles that this head was told not to start. */
 function elsewhereLines(
-  { roles }: StartOptions,
+  { roles, cluster }: StartOptions,
   { run, credentials }: RunFolder,
   { bus, broker }: HeadCore,
   executors: number | null,
@@ -344,6 +345,16 @@ function elsewhereLines(
   const missing: string[] = ROLES.filter((role) => role !== 'head' && !roles.includes(role))
   if (executors === 0) missing.push('executor')
   if (missing.length === 0) return []
+  if (cluster !== null)
+    return [
+      ...wrap(
+        `  waiting for ${missing.join(', ')}; write a file for each host, and copy it there`,
+        WIDTH,
+        '    ',
+      ),
+      `    npm run -s rl -- join ${run} --role ${missing[0]} -o ${missing[0]}.join`,
+      `    npm start -- --join ${missing[0]}.join`,
+    ]
   const user = missing[0] === 'executor' ? 'environment-worker' : missing[0]
   const from = broker
     ? `from another account, with NATS_USER and NATS_PASSWORD of ${relative('', credentials)}/${user}.json`
@@ -355,8 +366,8 @@ function elsewhereLines(
 }
 
 /** Whether roles may lie on other disks: some are started elsewhere, or the broker is one that others reach. */
-function isApart({ roles }: StartOptions, { broker }: HeadCore): boolean {
-  return broker === null || ROLES.some((role) => role !== 'head' && !roles.includes(role))
+function isApart({ roles, cluster }: StartOptions, { broker }: HeadCore): boolean {
+  return broker === null || cluster !== null || ROLES.some((role) => role !== 'head' && !roles.includes(role))
 }
 
 /** Executors are started with the environment. */

@@ -4,6 +4,7 @@ import {
   connect as connectNats,
   errors,
   type NodeConnectionOptions,
+  nkeyAuthenticator,
   type TlsOptions,
 } from '@nats-io/transport-node'
 import { pause } from '../../clock.ts'
@@ -71,6 +72,7 @@ async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus>
   const address = parseAddress(options)
   const settings: NodeConnectionOptions = {
     ...address.login,
+    ...(options.nkey === undefined ? {} : { authenticator: nkeyAuthenticator(Buffer.from(options.nkey)) }),
     ...(address.tls ? { tls: tlsOptions(address, options.ca) } : {}),
     inboxPrefix: inboxPrefixOf(address.user),
     servers: address.server,
@@ -82,7 +84,8 @@ async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus>
     reconnectJitter: 50,
     pingInterval: 5_000,
     maxPingOut: 3,
-    ignoreAuthErrorAbort: true,
+    // A password may come back with the next head. A host whose right was ended is done.
+    ignoreAuthErrorAbort: options.nkey === undefined,
   }
   await probe(address, timeoutMs)
   const late = deadline(timeoutMs)
@@ -144,7 +147,7 @@ function connectError(error: unknown, shown: string, timeoutMs: number): unknown
   if (error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError)
     return new RlError(`${shown} refused the token or password`, {
       code: 'bus.wrong-token',
-      hint: 'set NATS_TOKEN, or NATS_USER and NATS_PASSWORD',
+      hint: 'set NATS_TOKEN, or NATS_USER and NATS_PASSWORD; the right of a host that joined may have ended',
     })
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|^ERR_(TLS|SSL)/.test(code ?? ''))
     return new RlError(`${shown} could not prove its identity: ${message}`, {
@@ -181,11 +184,12 @@ type Address = {
  */
 function tlsOptions({ server }: Address, ca: string | undefined): TlsOptions & { readonly host: string } {
   const host = new URL(server).hostname.replace(/^\[|\]$/g, '')
-  return { host, ...(ca === undefined ? {} : { caFile: ca }) }
+  if (ca === undefined) return { host }
+  return { host, ...(ca.startsWith('-----BEGIN') ? { ca } : { caFile: ca }) }
 }
 
 /** Removes the credentials from an address, so that messages and errors never hold them. */
-export function parseAddress({ url, token, user, password }: BusAddress): Address {
+export function parseAddress({ url, token, user, password, nkey }: BusAddress): Address {
   const withScheme = url.includes('://') ? url : `nats://${url}`
   let parsed: URL
   try {
@@ -196,16 +200,22 @@ export function parseAddress({ url, token, user, password }: BusAddress): Addres
   if (!['nats:', 'tls:'].includes(parsed.protocol) || parsed.hostname === '')
     throw new RlError(`the NATS address has the scheme '${parsed.protocol}'`, BAD_URL)
   const server = `${parsed.protocol}//${parsed.hostname}:${parsed.port || '4222'}`
-  const login = loginOf({
-    token: token || undefined,
-    user: user || decodeURIComponent(parsed.username) || undefined,
-    password: password || decodeURIComponent(parsed.password) || undefined,
-  })
+  const given = user || decodeURIComponent(parsed.username) || undefined
+  // A key proves who asks: the server is told no name.
+  const login =
+    nkey === undefined
+      ? loginOf({
+          token: token || undefined,
+          user: given,
+          password: password || decodeURIComponent(parsed.password) || undefined,
+        })
+      : {}
+  const named = nkey === undefined ? login.user : given
   return {
     server,
     shown: server,
     login,
-    user: login.user !== undefined && isUser(login.user) ? login.user : null,
+    user: named !== undefined && isUser(named) ? named : null,
     tls: parsed.protocol === 'tls:',
   }
 }

@@ -1,0 +1,129 @@
+/** A run over several hosts, whole: `npm run -s e2e -- --help`. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { runFolder } from '../src/broker/connection.ts'
+import { pause } from '../src/clock.ts'
+import { openDigest } from '../src/events/digest.ts'
+import { openLogReader } from '../src/events/log-reader.ts'
+import { verifyLog } from '../src/events/verify.ts'
+import { type Host, noNetwork, openNetwork, type Started } from './e2e/network.ts'
+import { SMALL_RUN } from './e2e/small-run.ts'
+
+const HELP = `npm run -s e2e -- hosts
+
+Makes one run with local models on one host, and the same run on four: the head, the policy, the judge, and the
+environment with the adapter. Each host has a network, process numbers and a folder of its own, and all have one host
+name. They join by files, with TLS and a key each. The last line is hosts=4 digest=equal events=N: the events of both runs
+that do not depend on time are equal, and the log of the second is verified.
+
+It needs Linux, root, ip and unshare. Without them it says SKIP.`
+
+const RUN = 'e2e'
+const HEAD_MS = 60_000
+const RUN_MS = 10 * 60_000
+/** Roles of each host but the head's. */
+const ROLES = [['policy'], ['reward-model'], ['environment', 'adapter']] as const
+
+const { values, positionals } = parseArgs({
+  options: { help: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+if (values.help || positionals.join() !== 'hosts') {
+  process.stdout.write(`${HELP}\n`)
+  process.exit(values.help ? 0 : 2)
+}
+const without = noNetwork()
+if (without !== null) {
+  process.stdout.write(`SKIP hosts: ${without}\n`)
+  process.exit(0)
+}
+
+const root = mkdtempSync(join(tmpdir(), 'rl-e2e-'))
+const network = openNetwork(ROLES.length + 2, root)
+const end = () => {
+  network.close()
+  rmSync(root, { recursive: true, force: true })
+}
+process.once('SIGINT', () => {
+  end()
+  process.exit(130)
+})
+try {
+  const [alone, ...hosts] = network.hosts as [Host, ...Host[]]
+  say('one host')
+  await finished([alone.start(headWords())], 'the run on one host')
+  say(`${hosts.length} hosts`)
+  await onHosts(hosts)
+  const [one, many] = [factsOf(alone), factsOf(hosts[0] as Host)]
+  const equal = one.digest === many.digest && one.events === many.events
+  process.stdout.write(
+    `hosts=${hosts.length} digest=${equal ? 'equal' : 'different'} events=${many.events}\n`,
+  )
+  process.exitCode = equal ? 0 : 1
+} finally {
+  end()
+}
+
+function headWords(...more: readonly string[]): string[] {
+  return ['src/main.ts', '--role', 'head', '--run', RUN, '--no-ui', ...SMALL_RUN, ...more]
+}
+
+/** Starts the head, lets each host join with the files of its roles, and waits for the end. */
+async function onHosts([first, ...others]: readonly Host[]): Promise<void> {
+  if (first === undefined) throw new Error('there is no host')
+  const head = first.start(headWords('--cluster', first.address, '--roles', 'none'))
+  const until = performance.now() + HEAD_MS
+  while (!existsSync(runFolder(RUN, first.runs).connection)) {
+    if (performance.now() > until) throw new Error(`the head does not start: ${head.output()}`)
+    await pause(100)
+  }
+  const joined: Started[] = []
+  for (const [i, roles] of ROLES.entries())
+    for (const role of roles) {
+      const file = join(root, `${role}.join`)
+      const made = first.start(['src/rl.ts', 'join', RUN, '--role', role, '-o', file])
+      await finished([made], `rl join --role ${role}`)
+      const host = others[i] as Host
+      joined.push(host.start(['src/main.ts', '--join', file]))
+      say(`${role} at ${host.address}`)
+    }
+  await finished([head], 'the run on several hosts', joined)
+  for (const { process: child } of joined) child.kill('SIGTERM')
+  await Promise.all(joined.map(({ status }) => status))
+}
+
+/** Waits for the ends of commands. One that fails, or that does not end, is an error with what it and others printed. */
+async function finished(
+  started: readonly Started[],
+  what: string,
+  others: readonly Started[] = [],
+): Promise<void> {
+  const late = new AbortController()
+  const ends = await Promise.race([
+    Promise.all(started.map(({ status }) => status)),
+    pause(RUN_MS, late.signal).then(() => ['late']),
+  ])
+  late.abort()
+  if (ends.every((status) => status === 0)) return
+  const printed = [...started, ...others].map(({ output }) => output().slice(-2_000)).join('\n---\n')
+  throw new Error(`${what} ended with ${ends.join(', ')}:\n${printed}`)
+}
+
+function factsOf({ runs }: Host): { readonly digest: string; readonly events: number } {
+  const log = openLogReader(runFolder(RUN, runs).log)
+  try {
+    const { ok } = verifyLog(log)
+    if (!ok) throw new Error(`the log in ${runs} is damaged`)
+    const digest = openDigest()
+    for (const event of log.events()) digest.add(event)
+    return { digest: digest.value(), events: digest.count() }
+  } finally {
+    log.close()
+  }
+}
+
+function say(text: string): void {
+  process.stdout.write(`e2e: ${text}\n`)
+}

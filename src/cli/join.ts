@@ -1,0 +1,187 @@
+import { readFileSync } from 'node:fs'
+import { isAbsolute, join as joinPath } from 'node:path'
+import { type RunFolder, readConnection, runFolder, writePrivately } from '../broker/connection.ts'
+import { type Join, type JoinFile, newJoin, readJoins, writeJoins } from '../broker/joins.ts'
+import { isoTime } from '../clock.ts'
+import { parseCommandLine, printJson, printLine } from '../command-line.ts'
+import { RlError } from '../errors.ts'
+import { ROLES, type Role } from '../events/envelope.ts'
+import { openLogReader } from '../events/log-reader.ts'
+import { workerOf } from '../events/users.ts'
+import { codeDigest } from '../package.ts'
+import type { Command } from './command.ts'
+
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+export const command: Command = {
+  summary: 'lets another host join a run, by one file',
+  help: `
+rl join RUN --role ROLE [--worker] [--ttl 7d] [-o FILE]   writes the file with which a host joins
+rl join RUN list [--json]                                 shows who may join, and until when
+rl join RUN rotate ID [--ttl 7d] [-o FILE]                gives a host a new key; the old one ends at once
+rl join RUN revoke ID                                     ends a host's right; its connection ends
+
+The head must wait for other hosts: npm start -- --role head --run RUN --cluster ADDRESS. It takes a change up within
+a second, while the run goes on. Copy the file to the host and run there: npm start -- --join FILE
+The file holds a secret key, and only its owner can read it. It names the servers, their authority, the run and the
+version of the code. --worker is for a further host of a role: it works, and decides nothing.
+`,
+  run,
+}
+
+const OPTIONS = {
+  role: { type: 'string' },
+  worker: { type: 'boolean', default: false },
+  ttl: { type: 'string', default: '7d' },
+  output: { type: 'string', short: 'o' },
+  json: { type: 'boolean', default: false },
+} as const
+
+async function run(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommandLine({ options: OPTIONS, allowPositionals: true }, argv)
+  const [name, action, id, ...rest] = positionals
+  if (name === undefined || rest.length > 0)
+    throw new RlError('expected one run', { code: 'cli.usage', hint: 'rl runs lists them; rl join --help' })
+  const folder = runFolder(name)
+  const output = (role: Role) => values.output ?? `${role}.join`
+  switch (action) {
+    case undefined: {
+      const role = roleOf(values.role)
+      const made = newJoin(values.worker ? workerOf(role) : role, lengthOf(values.ttl))
+      const file = fileOf(folder, made, role, values.worker)
+      writeJoins(folder, [...readJoins(folder), made.join])
+      return told(file, output(role), values.json)
+    }
+    case 'list':
+      return list(name, readJoins(folder), values.json)
+    case 'rotate': {
+      const old = joinOf(folder, id)
+      const made = newJoin(old.user, lengthOf(values.ttl))
+      const renewed = { ...made, join: { ...made.join, id: old.id } }
+      const role = roleOf(old.user.replace(/-worker$/, ''))
+      const file = fileOf(folder, renewed, role, old.user !== role)
+      writeJoins(folder, [...readJoins(folder).filter((one) => one.id !== old.id), renewed.join])
+      return told(file, output(role), values.json)
+    }
+    case 'revoke': {
+      const old = joinOf(folder, id)
+      writeJoins(
+        folder,
+        readJoins(folder).filter((one) => one.id !== old.id),
+      )
+      if (values.json) printJson({ run: name, revoked: old.id })
+      else printLine(`${old.id} may join no more; a head that runs ends its connection within a second`)
+      return 0
+    }
+    default:
+      throw new RlError(`'${action}' is no action of rl join`, {
+        code: 'cli.usage',
+        hint: 'they are list, rotate and revoke; without one it writes a file',
+      })
+  }
+}
+
+/** Writes the file of a host, and says what to do with it. */
+function told(file: JoinFile, path: string, json: boolean): number {
+  writePrivately(
+    isAbsolute(path) ? path : joinPath(process.cwd(), path),
+    `${JSON.stringify(file, null, 2)}\n`,
+  )
+  const { id, run, role, expires, servers } = file
+  if (json) printJson({ id, run, role, file: path, servers, expires })
+  else {
+    printLine(
+      `${path} lets one host join run ${run} as ${role}, until ${isoTime(expires).slice(0, 19)}Z (${id})`,
+    )
+    printLine(`copy it to the host, and there: npm start -- --join ${path}`)
+  }
+  return 0
+}
+
+function fileOf(
+  folder: RunFolder,
+  { join, nkey }: ReturnType<typeof newJoin>,
+  role: Role,
+  worker: boolean,
+): JoinFile {
+  const { id, user, until } = join
+  const { run } = folder
+  const connection = readConnection(folder.connection)
+  if (connection === null || connection.ca === undefined)
+    throw new RlError(
+      connection === null
+        ? `no head of run '${run}' is here`
+        : `the head of run '${run}' waits for no other host`,
+      {
+        code: 'join.no-cluster',
+        hint: `npm start -- --role head --run ${run} --cluster ADDRESS, with an address that the hosts reach`,
+      },
+    )
+  const log = openLogReader(folder.log)
+  try {
+    return {
+      v: 1,
+      id,
+      run,
+      runStart: log.hashAt(1),
+      code: codeDigest(),
+      role,
+      worker,
+      servers: [connection.url],
+      ca: readFileSync(connection.ca, 'utf8'),
+      user,
+      nkey,
+      expires: until,
+    }
+  } finally {
+    log.close()
+  }
+}
+
+function list(run: string, joins: readonly Join[], json: boolean): number {
+  if (json) printJson({ run, joins })
+  else if (joins.length === 0) printLine(`no host may join run ${run}`)
+  else
+    for (const { id, user, until } of joins)
+      printLine(
+        `${id}  ${user}  until ${isoTime(until).slice(0, 19)}Z${until <= Date.now() ? ' (over)' : ''}`,
+      )
+  return 0
+}
+
+function joinOf(folder: RunFolder, id: string | undefined): Join {
+  const joins = readJoins(folder)
+  const found = joins.find((one) => one.id === id)
+  if (found !== undefined) return found
+  throw new RlError(
+    id === undefined ? 'expected the id of a host' : `no host '${id}' may join run '${folder.run}'`,
+    {
+      code: 'cli.usage',
+      hint:
+        joins.length === 0
+          ? `rl join ${folder.run} --role ROLE`
+          : `they are ${joins.map((one) => one.id).join(', ')}`,
+    },
+  )
+}
+
+function roleOf(name: string | undefined): Role {
+  const roles = ROLES.filter((role) => role !== 'head')
+  const found = roles.find((role) => role === name)
+  if (found !== undefined) return found
+  throw new RlError(name === undefined ? 'no --role was given' : `'${name}' is no role that joins`, {
+    code: 'cli.usage',
+    hint: `they are ${roles.join(', ')}`,
+  })
+}
+
+/** Returns a time such as `7d`, `12h` or `30m` in milliseconds. */
+function lengthOf(text: string): number {
+  const [, count, unit] = /^(\d{1,4})([mhd])$/.exec(text) ?? []
+  const length = Number(count) * (UNITS[unit ?? ''] ?? 0)
+  if (length > 0) return length
+  throw new RlError(`--ttl ${text.slice(0, 40)} is no time`, {
+    code: 'cli.usage',
+    hint: 'give a number with m, h or d, e.g. 7d',
+  })
+}

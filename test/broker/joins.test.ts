@@ -1,0 +1,133 @@
+/** Hosts that join a run: their files, their keys, and the end of their right, on a real broker with TLS. */
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { checkJoined, joinedAddress } from '../../src/actors/joined.ts'
+import { type JoinFile, newJoin, readJoinFile, readJoins, writeJoins } from '../../src/broker/joins.ts'
+import { command } from '../../src/cli/join.ts'
+import { connectLog } from '../../src/events/log-client.ts'
+import { connectBus } from '../../src/events/nats/connect.ts'
+import { errorOf } from '../support/error-of.ts'
+import { startTestHead, temporaryFolder, until } from '../support/run.ts'
+
+const root = temporaryFolder()
+process.env.RL_RUNS = root
+const file = join(temporaryFolder(), 'host.join')
+const head = await startTestHead({ root, cluster: '127.0.0.1' })
+head.service.append([{ type: 'RunPaused', data: { reason: 'an event, so that the run has begun' } }])
+test.after(() => head.close())
+
+const changed = (change: Partial<JoinFile>) => {
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...change }))
+  return readJoinFile(file)
+}
+
+/** Resolves once the broker lets a host in. */
+async function connectSoon(joined: JoinFile) {
+  for (let tries = 0; ; tries++)
+    try {
+      return await connectBus(joinedAddress(joined))
+    } catch (error) {
+      if (tries === 50) throw error
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+}
+
+test('a file lets a host in with a key of its own, and with the rights of its role', async () => {
+  await command.run(['test', '--role', 'environment', '-o', file])
+  assert.is(statSync(file).mode & 0o777, 0o600)
+  const joined = await readJoinFile(file)
+  assert.equal(joined.servers, [head.broker?.url])
+  assert.match(joined.servers[0] ?? '', /^tls:/)
+  assert.not.match(readFileSync(join(head.folder.broker, 'joins.json'), 'utf8'), joined.nkey)
+  const bus = await connectSoon(joined)
+  assert.is(bus.user, 'environment')
+  const log = connectLog({ bus, run: 'test', actor: 'environment' })
+  await checkJoined(log, joined, false)
+  const refused = await errorOf(log.append([{ type: 'RunPaused', data: { reason: 'no' } }]))
+  assert.match(refused.message, /RunPaused/)
+  log.close()
+  await bus.close()
+})
+
+test('another run, other code and a stranger authority are errors that say what to do', async () => {
+  const joined = await readJoinFile(file)
+  const bus = await connectSoon(joined)
+  const log = connectLog({ bus, run: 'test', actor: 'environment' })
+  const other = await errorOf(checkJoined(log, { ...joined, runStart: '0'.repeat(64) }, false))
+  assert.is(other.code, 'join.other-run')
+  const code = { ...joined, code: '0'.repeat(64) }
+  assert.is((await errorOf(checkJoined(log, code, false))).code, 'join.other-code')
+  await checkJoined(log, code, true)
+  log.close()
+  await bus.close()
+  const { certificatesFor } = await import('../../src/broker/certificates.ts')
+  const stranger = await certificatesFor('127.0.0.1', temporaryFolder())
+  const error = await errorOf(connectBus(joinedAddress({ ...joined, ca: readFileSync(stranger.ca, 'utf8') })))
+  assert.is(error.code, 'bus.tls-unverified')
+})
+
+test('a wrong, damaged or old file is refused before anything is asked', async () => {
+  const code = async (change: object) => (await errorOf(changed(change))).code
+  const kept = readFileSync(file)
+  assert.is(await code({ expires: Date.now() - 1 }), 'join.expired')
+  writeFileSync(file, kept)
+  for (const change of [
+    { v: 2 },
+    { servers: [] },
+    { nkey: 'SU' },
+    { user: 'root' },
+    { more: 1 },
+    { ca: 'x'.repeat(70_000) },
+  ]) {
+    assert.is(await code(change), 'join.bad-file', JSON.stringify(Object.keys(change)))
+    writeFileSync(file, kept)
+  }
+  for (const text of ['', '{', 'null', '[]', '"x"', kept.toString().slice(0, -40)]) {
+    writeFileSync(file, text)
+    assert.is((await errorOf(readJoinFile(file))).code, 'join.bad-file')
+  }
+  writeFileSync(file, kept)
+  assert.is((await errorOf(readJoinFile(join(root, 'none')))).code, 'join.bad-file')
+  assert.is((await errorOf(readJoinFile(root))).code, 'join.bad-file')
+})
+
+test('a right that is rotated, revoked or over ends while the run goes on', async () => {
+  const old = await readJoinFile(file)
+  const bus = await connectSoon(old)
+  await command.run(['test', 'rotate', old.id, '-o', file])
+  const renewed = await readJoinFile(file)
+  assert.is(renewed.id, old.id)
+  assert.is.not(renewed.nkey, old.nkey)
+  await bus.closed
+  assert.is((await errorOf(connectBus(joinedAddress(old)))).code, 'bus.wrong-token')
+  const next = await connectSoon(renewed)
+  await command.run(['test', 'revoke', old.id])
+  await next.closed
+  assert.equal(readJoins(head.folder), [])
+
+  const short = newJoin('environment', 3_000)
+  writeJoins(head.folder, [short.join])
+  const brief = await connectSoon({ ...renewed, nkey: short.nkey })
+  await brief.closed
+  assert.ok(head.bus.connected(), 'the head is not disturbed')
+  await until(
+    'an end',
+    async () =>
+      (await errorOf(connectBus(joinedAddress({ ...renewed, nkey: short.nkey })))).code === 'bus.wrong-token',
+  )
+})
+
+test('no host joins a run whose broker listens on loopback', async () => {
+  const alone = await startTestHead({ root, run: 'alone' })
+  const error = await errorOf(command.run(['alone', '--role', 'environment', '-o', file]))
+  assert.is(error.code, 'join.no-cluster')
+  await alone.close()
+  assert.is((await errorOf(command.run(['alone', '--role', 'head']))).code, 'cli.usage')
+  assert.is((await errorOf(command.run(['alone', '--role', 'policy', '--ttl', '0d']))).code, 'cli.usage')
+  const elsewhere = await errorOf(startTestHead({ root, run: 'far', cluster: '192.0.2.1' }))
+  assert.is(elsewhere.code, 'broker.bad-address')
+})
+
+test.run()
