@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   report: () => import('./cli/report.ts'),
   runs: () => import('./cli/runs.ts'),
   status: () => import('./cli/status.ts'),
+  alive: () => import('./cli/alive.ts'),
   pause: () => import('./cli/pause.ts'),
   resume: () => import('./cli/resume.ts'),
   log: () => import('./cli/log.ts'),
