@@ -13,7 +13,7 @@ export type SignOfLife = {
   readonly silentMs: number
 }
 
-export const SIGN_MS = 2_000
+const SIGN_MS = 2_000
 /** After this time nobody asks any more for the sign of a process that cannot be seen from here. */
 const FORGET_MS = 3_600_000
 
