@@ -109,6 +109,6 @@ function isResource(folder: string, file: string): boolean {
 function lostFaults(folder: string, file: string, text: string): readonly Fault[] {
   const named = [...text.matchAll(/integrations\/deploy\/([\w./-]*\w)/g)].map(([, path = '']) => path)
   return [...new Set(named)]
-    .filter((path) => !path.endsWith('/secrets') && !existsSync(join(folder, path)))
+    .filter((path) => !/\/secrets(\/|$)/.test(path) && !existsSync(join(folder, path)))
     .map((path) => ({ file, text: `there is no ${path}` }))
 }

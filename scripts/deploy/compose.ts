@@ -16,6 +16,7 @@ const map = z.record(z.string(), z.string())
 const serviceSchema = z.strictObject({
   image: z.string().optional(),
   build: z.strictObject({ context: z.string(), dockerfile: z.string() }).optional(),
+  hostname: z.string().optional(),
   entrypoint: words.optional(),
   command: words.optional(),
   user: z
@@ -85,8 +86,8 @@ export function checkCompose(folder: string, file: string, hasDocker: boolean): 
   const compose = parsed.data
   const services = Object.entries(compose.services)
   const own = services.filter(([, { image }]) => image === undefined || isOwnImage(image))
-  // A file beside compose.yaml changes services of it.
-  const isWhole = file.endsWith('compose.yaml')
+  // A file that is given beside another one changes services of it.
+  const isWhole = services.every(([, { image }]) => image !== undefined)
   const faults = [
     ...services.flatMap(([name, service]) => [
       ...hardening(name, service),

@@ -50,7 +50,9 @@ export const PLANTED: readonly Planted[] = [
   },
   { file: WORKER, from: '--role environment', to: '--role enviroment', found: /'enviroment' is no role/ },
   { file: WORKER, from: 'rl alive "$RUN"', to: 'rl live "$RUN"', found: /no command 'live'/ },
-  { file: WORKER, from: '--join, /join/env.join', to: '--joins, /join/env.join', found: /no flag --joins/ },
+  { file: WORKER, from: '--worker, --nats', to: '--further, --nats', found: /no flag --further/ },
+  { file: 'compose/join.yaml', from: '--cluster', to: '--clusters', found: /no flag --clusters/ },
+  { file: 'compose/join.yaml', from: '--join,', to: '--joins,', found: /no flag --joins/ },
   { file: SCALE, from: '  scaleTargetRef:\n    name: environment-worker\n', to: '', found: /scaleTargetRef/ },
   {
     file: SCALE,
@@ -81,10 +83,10 @@ export const PLANTED: readonly Planted[] = [
   },
   { file: 'kubernetes/base/kustomization.yaml', from: 'resources:', to: 'resource:', found: /resource/ },
   {
-    file: 'kubernetes/by-token/kustomization.yaml',
-    from: '--worker',
-    to: '--further',
-    found: /no flag --further/,
+    file: 'kubernetes/join/kustomization.yaml',
+    from: '--join, /join/env.join',
+    to: '--joins, /join/env.join',
+    found: /no flag --joins/,
     needs: 'kubectl',
   },
   {

@@ -8,7 +8,7 @@ import type { CommandLine } from './command-lines.ts'
 import { withValues } from './shell-words.ts'
 
 /** Flags and commands that the files name before the code has them. Each goes from here when it is there. */
-const AHEAD: readonly string[] = ['start --join', 'join']
+const AHEAD: readonly string[] = ['start --join', 'start --cluster', 'join']
 const KINDS: readonly string[] = [...ROLES, 'executor']
 
 export type RealCli = {

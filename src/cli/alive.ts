@@ -53,7 +53,7 @@ export const command: Command = {
     if (!KINDS.includes(role))
       throw new RlError(`'${role}' is no role; they are ${KINDS.join(', ')}`, { code: 'cli.usage' })
     const withinMs = 1000 * wholeNumber('--within', values.within, 1)
-    const answer = await look(run, role, withinMs, values.nats ?? process.env.NATS_URL ?? null)
+    const answer = await look(run, role, withinMs, values.nats || process.env.NATS_URL || null)
     if (values.json) printJson({ run, role, ...answer })
     else printLine(textOf(run, role, answer))
     return answer.alive ? 0 : 1

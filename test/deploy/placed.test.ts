@@ -71,14 +71,16 @@ async function startBroker() {
   }
 }
 
-/** The words of the head in the compose file, and of the worker in the overlay. */
+/** The words of the head in the compose file, and of the worker in the manifest. */
 function wordsOf(url: string): { readonly head: readonly string[]; readonly worker: readonly string[] } {
   const compose = parse(readFileSync(join(DEPLOY, 'compose/compose.yaml'), 'utf8'), { merge: true })
-  const overlay = parse(readFileSync(join(DEPLOY, 'kubernetes/by-token/kustomization.yaml'), 'utf8'))
-  const [args] = parse(overlay.patches[0].patch)
+  const worker = parse(readFileSync(join(DEPLOY, 'kubernetes/base/worker.yaml'), 'utf8'))
   const filled = (words: readonly string[]) =>
     words.map((word) => withValues(word).replace('tls://nats:4222', url))
-  return { head: filled(compose.services.head.command), worker: filled(args.value) }
+  return {
+    head: filled(compose.services.head.command),
+    worker: filled(worker.spec.template.spec.containers[0].args),
+  }
 }
 
 const lacks = ['bash', 'openssl'].find(
