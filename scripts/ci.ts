@@ -116,7 +116,9 @@ await step('types of the dashboard', current, [compiler, '-p', 'src/ui/page/tsco
 await step('checked indexes', current, [compiler, '-p', 'tsconfig.sources.json'])
 await step('lint', current, ['node_modules/@biomejs/biome/bin/biome', 'check', '.'])
 await step('dead code', current, ['node_modules/knip/bin/knip.js'])
+await step('files that place a run', current, ['bin/launch.mjs', 'scripts/deploy.ts'])
 await step('all tests', current, ['bin/launch.mjs', 'scripts/test.ts', '--all'])
+await step('hosts', current, ['bin/launch.mjs', 'scripts/e2e.ts', 'hosts'])
 await smoke(current, '24')
 // Examples run one after another, and wait more than they work.
 await Promise.all([

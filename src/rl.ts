@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   runs: () => import('./cli/runs.ts'),
   status: () => import('./cli/status.ts'),
   join: () => import('./cli/join.ts'),
+  alive: () => import('./cli/alive.ts'),
   pause: () => import('./cli/pause.ts'),
   resume: () => import('./cli/resume.ts'),
   log: () => import('./cli/log.ts'),

@@ -21,6 +21,7 @@ import { connectBus, connectPatiently } from '../events/nats/connect.ts'
 import { type User, workerOf } from '../events/users.ts'
 import { providerOf } from '../models/registry.ts'
 import { isLoopback } from '../platform/proxy.ts'
+import { giveSigns } from '../platform/signs-of-life.ts'
 import { loadAllUserParts, loadUserParts } from '../user-parts.ts'
 import { configsOf } from './configs.ts'
 import { deciderOf } from './deciders.ts'
@@ -48,6 +49,7 @@ export async function startRole(options: StartOptions): Promise<number> {
   if (run === null)
     throw new RlError(`--role ${role} needs --run`, { code: 'cli.usage', hint: 'rl runs lists them' })
   const stopped = parentGone()
+  giveSigns(runFolder(run).alive, executor ? 'executor' : role)
   logUserFaults()
   nameUncaught()
   // A V8 that no longer knows a flag goes on without it.

@@ -22,6 +22,8 @@ export type RunFolder = {
   readonly broker: string
   readonly connection: string
   readonly credentials: string
+  /** Signs of life of the run's processes on this machine. */
+  readonly alive: string
 }
 
 /**
@@ -48,6 +50,7 @@ export function runFolder(run: string, root = runsFolder()): RunFolder {
     broker: join(folder, 'broker'),
     connection: join(folder, 'connection.json'),
     credentials: join(folder, 'credentials'),
+    alive: join(folder, 'alive'),
   }
 }
 

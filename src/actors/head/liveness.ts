@@ -1,6 +1,7 @@
 /** The head's answer on `call.actors`: every actor that it heard of, including those that went silent. */
 import { type RunFolder, readConnection, toolAddress } from '../../broker/connection.ts'
 import { explain } from '../../errors.ts'
+import type { BusAddress } from '../../events/bus.ts'
 import { pack, unpackUntrusted } from '../../events/msgpack.ts'
 import { connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
@@ -32,11 +33,20 @@ export async function askHead(
 ): Promise<LiveRun | { readonly unreachable: string }> {
   const connection = readConnection(folder.connection)
   if (!connection) return { unreachable: 'no head is running' }
+  return askAt(folder.run, toolAddress(connection), timeoutMs)
+}
+
+/** The same over a broker that is known. */
+export async function askAt(
+  run: string,
+  address: BusAddress,
+  timeoutMs: number,
+): Promise<LiveRun | { readonly unreachable: string }> {
   try {
-    const bus = await connectBus({ ...toolAddress(connection), timeoutMs, name: 'rl' })
+    const bus = await connectBus({ ...address, timeoutMs, name: 'rl' })
     try {
       return unpackUntrusted(
-        await bus.request(subjectsOf(folder.run).call('actors'), pack({}), { timeoutMs }),
+        await bus.request(subjectsOf(run).call('actors'), pack({}), { timeoutMs }),
       ) as LiveRun
     } finally {
       await bus.close()

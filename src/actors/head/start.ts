@@ -24,6 +24,7 @@ import { subscribe } from '../../events/subscription.ts'
 import { itemAt } from '../../item-at.ts'
 import { providerOf } from '../../models/registry.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
+import { giveSigns } from '../../platform/signs-of-life.ts'
 import { loadAllUserParts, loadUserParts } from '../../user-parts.ts'
 import { makeKeptResults } from '../executing/kept.ts'
 import { executorQueue } from '../executing/requests.ts'
@@ -86,6 +87,7 @@ async function runHead(options: StartOptions, showPages: ShowPages): Promise<num
   const folder = runFolder(run)
   if (options.dryRun) return dryRun(run, config, options, hub)
 
+  giveSigns(folder.alive, 'head')
   const interrupted = interrupt()
   const planned = plannedIterations(config.run)
   const simulated = isSimulated(config)
