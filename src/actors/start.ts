@@ -133,7 +133,7 @@ export function addressOf(run: string, nats: string | null, user: User): BusAddr
  */
 function isApart(run: string, url: string): boolean {
   if (isChild()) return process.env[ROLES_APART] === '1'
-  return !existsSync(runFolder(run).log) || !isLoopback(new URL(url).hostname)
+  return !existsSync(runFolder(run).log) || !url.split(',').every((one) => isLoopback(new URL(one).hostname))
 }
 
 function isChild(): boolean {

@@ -22,7 +22,7 @@ npm start -- --join FILE               takes up a role on another host (rl join 
   --set KEY=VALUE   changes one key of it, e.g. --set run.iterations=40; may be repeated
   --run ID          the run's name; where it exists already it goes on where its log ends
   --roles LIST      roles for which the head starts processes, e.g. policy,environment; 'none' for none   (all)
-  --nats URL        a running nats-server with JetStream; else the head starts one   ($NATS_URL; $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD; $NATS_CA)
+  --nats URL        a running nats-server with JetStream, or a cluster's with commas; else the head starts one   ($NATS_URL; $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD; $NATS_CA)
   --cluster ADDRESS the head's own server waits for other hosts at this address of the machine, with TLS; rl join lets them in
   --join FILE       takes up the role of a file that rl join wrote; nothing else is needed
   --any-code        joins a run although its head has other code

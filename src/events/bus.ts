@@ -3,7 +3,10 @@ import type { KeyedStore, KeyedStoreOptions } from './keyed-store.ts'
 import type { User } from './users.ts'
 
 export type BusAddress = {
-  /** `nats://host:port`, also with `token@` or `user:password@`. With `tls://` the server must prove its identity. */
+  /**
+   * `nats://host:port`, also with `token@` or `user:password@`, or a list of servers of one cluster with commas. With
+   * `tls://` the server must prove its identity.
+   */
   readonly url: string
   readonly token?: string
   readonly user?: string

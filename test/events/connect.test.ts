@@ -48,4 +48,21 @@ for (const [name, answer] of [
     await new Promise((resolve) => server.close(resolve))
   })
 
+test('of a list of servers one that answers is enough', async () => {
+  const head = await startTestHead()
+  const dead = 'nats://127.0.0.1:9'
+  const bus = await connectBus({ ...head.address, url: `${dead}, ${head.address.url}` })
+  await bus.flush()
+  await bus.close()
+  const refused = async (url: string) =>
+    connectBus({ url, timeoutMs: 2_000 }).then(
+      () => 'connected',
+      (error: RlError) => error.code,
+    )
+  assert.is(await refused(`${dead},nats://127.0.0.1:10`), 'bus.unreachable')
+  assert.is(await refused(`${dead},tls://127.0.0.1:10`), 'bus.bad-url')
+  assert.is(await refused(`${dead},`), 'bus.bad-url')
+  await head.close()
+})
+
 test.run()

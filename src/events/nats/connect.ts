@@ -9,6 +9,7 @@ import {
 } from '@nats-io/transport-node'
 import { pause } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
+import { itemAt } from '../../item-at.ts'
 import type { Bus, BusAddress } from '../bus.ts'
 import { inboxPrefixOf, isUser, type User } from '../users.ts'
 import { busOver } from './bus.ts'
@@ -75,7 +76,7 @@ async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus>
     ...(options.nkey === undefined ? {} : { authenticator: nkeyAuthenticator(Buffer.from(options.nkey)) }),
     ...(address.tls ? { tls: tlsOptions(address, options.ca) } : {}),
     inboxPrefix: inboxPrefixOf(address.user),
-    servers: address.server,
+    servers: [...address.servers],
     name,
     timeout: timeoutMs,
     noAsyncTraces: true,
@@ -87,7 +88,7 @@ async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus>
     // A password may come back with the next head. A host whose right was ended is done.
     ignoreAuthErrorAbort: options.nkey === undefined,
   }
-  await probe(address, timeoutMs)
+  await probeAny(address, timeoutMs)
   const late = deadline(timeoutMs)
   try {
     const attempt = connectNats(settings)
@@ -104,11 +105,20 @@ async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus>
   }
 }
 
+/** Waits for the greeting of one server. Errors: that of the first one, if none greets. */
+async function probeAny({ servers, shown }: Address, timeoutMs: number): Promise<void> {
+  const [first, ...more] = servers.map((server) => probe({ server, shown: server }, timeoutMs))
+  if (more.length === 0) return first
+  await Promise.any([first, ...more]).catch(async () => {
+    throw new RlError(`no server answers at ${shown}`, NO_ANSWER)
+  })
+}
+
 /**
  * Waits for a server's greeting on a connection of its own. If nobody answers, the client would leave its socket open and keep a command
  * from ending.
  */
-function probe({ server, shown }: Address, timeoutMs: number): Promise<void> {
+function probe({ server, shown }: { server: string; shown: string }, timeoutMs: number): Promise<void> {
   const { hostname, port } = new URL(server.replace(/^[a-z]+:/, 'http:'))
   return new Promise((resolve, reject) => {
     const socket = connectSocket({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) })
@@ -170,6 +180,8 @@ function causeOf(error: unknown): unknown {
 }
 
 type Address = {
+  readonly servers: readonly string[]
+  /** All of them, as `url` lists them, without credentials. */
   readonly server: string
   readonly shown: string
   readonly login: { token?: string; user?: string; pass?: string }
@@ -182,24 +194,20 @@ type Address = {
  * to. TLS cannot send a numeric address as a name, and the check would then use `localhost`. Node compares with `host`
  * instead.
  */
-function tlsOptions({ server }: Address, ca: string | undefined): TlsOptions & { readonly host: string } {
-  const host = new URL(server).hostname.replace(/^\[|\]$/g, '')
+function tlsOptions({ servers }: Address, ca: string | undefined): TlsOptions & { readonly host: string } {
+  const host = new URL(servers[0] ?? '').hostname.replace(/^\[|\]$/g, '')
   if (ca === undefined) return { host }
   return { host, ...(ca.startsWith('-----BEGIN') ? { ca } : { caFile: ca }) }
 }
 
 /** Removes the credentials from an address, so that messages and errors never hold them. */
 export function parseAddress({ url, token, user, password, nkey }: BusAddress): Address {
-  const withScheme = url.includes('://') ? url : `nats://${url}`
-  let parsed: URL
-  try {
-    parsed = new URL(withScheme)
-  } catch {
-    throw new RlError('the NATS address is not a URL', BAD_URL)
-  }
-  if (!['nats:', 'tls:'].includes(parsed.protocol) || parsed.hostname === '')
-    throw new RlError(`the NATS address has the scheme '${parsed.protocol}'`, BAD_URL)
-  const server = `${parsed.protocol}//${parsed.hostname}:${parsed.port || '4222'}`
+  const all = url.split(',').map((one) => parseServer(one.trim()))
+  const parsed = itemAt(all, 0)
+  if (all.some(({ protocol }) => protocol !== parsed.protocol))
+    throw new RlError('some NATS addresses have TLS, and others do not', BAD_URL)
+  const servers = all.map(({ protocol, hostname, port }) => `${protocol}//${hostname}:${port || '4222'}`)
+  const server = servers.join(',')
   const given = user || decodeURIComponent(parsed.username) || undefined
   // A key proves who asks: the server is told no name.
   const login =
@@ -212,6 +220,7 @@ export function parseAddress({ url, token, user, password, nkey }: BusAddress): 
       : {}
   const named = nkey === undefined ? login.user : given
   return {
+    servers,
     server,
     shown: server,
     login,
@@ -220,9 +229,21 @@ export function parseAddress({ url, token, user, password, nkey }: BusAddress): 
   }
 }
 
+function parseServer(text: string): URL {
+  let parsed: URL
+  try {
+    parsed = new URL(text.includes('://') ? text : `nats://${text}`)
+  } catch {
+    throw new RlError('the NATS address is not a URL', BAD_URL)
+  }
+  if (!['nats:', 'tls:'].includes(parsed.protocol) || parsed.hostname === '')
+    throw new RlError(`the NATS address has the scheme '${parsed.protocol}'`, BAD_URL)
+  return parsed
+}
+
 const BAD_URL = {
   code: 'bus.bad-url',
-  hint: 'expected nats://host:port, with the token in NATS_TOKEN or user and password in NATS_USER and NATS_PASSWORD',
+  hint: 'expected nats://host:port, or a list of them with commas, with the token in NATS_TOKEN or user and password in NATS_USER and NATS_PASSWORD',
 }
 
 /** Returns the login. A name without a password is a token. */
