@@ -93,7 +93,7 @@ await subscribe({ url, user, password, run, from: stored + 1, types: ['PolicyUpd
 **Epochs.** Events, and answers of \`log.*\` and \`blob.*\`, have the header \`${EPOCH_HEADER}\`: the epoch of the head that speaks. Drop a message whose epoch is
 older than that of an earlier answer.
 
-- A head takes the next epoch by compare and set (key \`head\` of the JetStream bucket \`rl-<run>-fence\`), and renews it each second.
+- A head takes the next epoch by compare and set (key \`head\` of the JetStream bucket \`rl-<run>-fence\`), and renews it each second. The key \`over\` there tells that the run is over.
 - A head that stood still or was cut off for four seconds writes no more (\`log.not-held\`: ask again), until it knows that the run is still its own. If the
   run is not its own, it ends.
 - Deciders of a role are fenced alike. If another decider was admitted, the head refuses what the older one decides (\`actor.fenced\`).
@@ -161,7 +161,7 @@ What a worker in another language needs beside the requests above:
 | consumer \`workers\` of each | durable, explicit ack; ask \`$JS.API.CONSUMER.MSG.NEXT.<stream>.workers\`. Only the head makes streams and consumers |
 | \`call.policy.act\` | request/reply, queue group \`policy.act\`: actions for a batch of episodes (src/actors/rollout/act-service.ts has the shapes) |
 | \`call.status.<role>\` | request/reply: what each process of a role does |
-| \`tap.heartbeat.<user>\`, \`tap.head\` | lossy: what each process of the user's role does; \`{position, hash, epoch, time, paused?}\` of the head twice a second; if \`paused\` is true, begin no rollout |
+| \`tap.heartbeat.<user>\`, \`tap.head\` | lossy: what each process of the user's role does; \`{position, hash, epoch, time, paused?, over?}\` of the head twice a second; if \`paused\` is true, begin no rollout; if \`over\` is true, the run is over |
 | \`tap.fault.<user>\` | lossy: messages that a process of the user could not take, for the head's dead letters |
 
 How a worker takes work:

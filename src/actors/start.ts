@@ -78,7 +78,7 @@ export async function startRole(options: StartOptions): Promise<number> {
       attempts: config.run.expert.attempts,
       giveUp: lastAttempt(config.adaptation),
       // The pipe tells a child of the head when the head ends. The child waits while a broker cannot be started.
-      headGoneMs: isChild() ? Number.POSITIVE_INFINITY : undefined,
+      ...(isChild() ? { headGoneMs: Number.POSITIVE_INFINITY } : { elsewhere: { say: sayLine } }),
     })
     try {
       await Promise.race([actor.done, stopped])
@@ -116,6 +116,10 @@ export function addressOf(run: string, nats: string | null, user: User): BusAddr
   const given = addressFromEnvironment(url)
   if (given.token !== undefined || given.password !== undefined || known?.url !== url) return given
   return { ...given, ...(readCredentials(folder, user) ?? toolAddress(known)) }
+}
+
+function sayLine(line: string): void {
+  process.stderr.write(`rlanything: ${line}\n`)
 }
 
 function isChild(): boolean {

@@ -91,6 +91,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   const { clock } = platform
   const subjects = subjectsOf(log.run)
   const deadLetters = openDeadLetters(log, clock)
+  let isOver = log.positionOf('key', 'RunCompleted') !== null
   const reading = deadLettering(deadLetters)
   const rollback = openRollbackCheck(log, epoch)
   const personPause = openPersonPause({
@@ -147,6 +148,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
       .map((event, index) => ({ event, ...itemAt(appended, index) }))
       .filter(({ duplicate }) => !duplicate)
     for (const { event, position } of fresh) publisher.note(event, position)
+    isOver ||= fresh.some(({ event }) => event.envelope.type === 'RunCompleted')
     admission.observe(fresh)
     onAppended?.(fresh)
     return appended
@@ -182,6 +184,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
         epoch,
         time: clock.now(),
         ...(personPause.now() === null ? {} : { paused: true }),
+        ...(isOver ? { over: true } : {}),
       }),
     )
     if (diskPause.since() === null) cursor.keep()

@@ -8,6 +8,7 @@ import type { EventLog } from '../../events/log.ts'
 import { pack } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
+import { overMark } from '../runtime/run-over.ts'
 import type { WorkKind } from '../runtime/work.ts'
 import { takeFence } from './fence.ts'
 import type { LiveRun } from './liveness.ts'
@@ -64,6 +65,7 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
   const undo: (() => Promise<void> | void)[] = []
   let service: LogService | null = null
   let toldSilence = 0
+  let epoch = 0
 
   /** Tells an event. A log begins with RunStarted, or the run could never begin. So earlier events are not written. */
   function tell(event: NewEvent): void {
@@ -85,6 +87,14 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     reviveBroker?.('nats-server does not answer')
   }
 
+  /** A role that is cut off from the broker while this head ends hears of the end later. */
+  async function markIfOver(): Promise<void> {
+    if (log.positionOf('key', 'RunCompleted') !== null)
+      await overMark(bus, run)
+        .set(epoch)
+        .catch(() => {})
+  }
+
   async function close(): Promise<void> {
     for (const step of undo.splice(0).reverse()) await step()
   }
@@ -92,7 +102,9 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     const after = Number(log.meta('epoch') ?? 0)
     const fence = await takeFence({ bus, run, after, alone, onSilence, platform, ...fenceTimes })
     undo.push(fence.release)
+    epoch = fence.epoch
     log.setMeta('epoch', String(fence.epoch))
+    undo.push(markIfOver)
     const watch = watchActors(log, { heartbeatMs, platform })
     const started = await startLogService({
       log,

@@ -1,6 +1,6 @@
 /**
  * One actor process: a role's worker on the bus, with or without its decider. It sends heartbeats, names what it waits
- * for, does jobs and takes work from queues. It survives short absences of the head, and ends if the head stays away.
+ * for, does jobs and takes work from queues. It waits while the head is away, and ends when the run is over.
  */
 import { pause } from '../../clock.ts'
 import type { Bus, BusAddress } from '../../events/bus.ts'
@@ -19,10 +19,12 @@ import type { Job } from '../decider/jobs.ts'
 import { openDecidedJobs } from './decided-jobs.ts'
 import { type DeciderHost, hostDecider } from './decider-host.ts'
 import { openDeliveries } from './deliveries.ts'
-import { HEAD_GONE_MS, headGone } from './head-gone.ts'
+import { HEAD_GONE_MS } from './head-gone.ts'
+import { type Elsewhere, openHeadWatch } from './head-watch.ts'
 import type { KeyFrames } from './key-frame.ts'
 import { openPerformer } from './performing.ts'
 import { openRolloutGate } from './rollout-gate.ts'
+import { overMark } from './run-over.ts'
 import { type ActorStatus, openStatus } from './status.ts'
 import { takeQueues } from './take-queues.ts'
 import { takeRole } from './take-role.ts'
@@ -40,8 +42,10 @@ export type ActorOptions = {
   readonly frames?: KeyFrames
   readonly worker: Worker
   readonly heartbeatMs?: number
-  /** Longest absence of the head, after which the actor ends itself. */
+  /** Time until the first sign of a head, after which the actor ends itself. */
   readonly headGoneMs?: number
+  /** Present if no head started this process. It tells then of the head's absence, and ends when the run is over. */
+  readonly elsewhere?: Elsewhere
   /** Highest number of tries of a job or a piece of work. */
   readonly attempts?: number
   /** Stands in ActorStarted, e.g. the model and its backend. */
@@ -61,7 +65,7 @@ export type ActorOptions = {
 export type Actor = {
   readonly name: string
   readonly status: () => ActorStatus
-  /** Resolves when the actor was stopped. Fails if it cannot go on, e.g. with `actor.head-gone`. */
+  /** Resolves when the actor was stopped, or the run is over. Fails if it cannot go on, e.g. with `actor.head-gone`. */
   readonly done: Promise<void>
   /** Finishes the work in hand or gives it back, says so, and leaves. */
   readonly stop: () => Promise<void>
@@ -92,7 +96,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   let leaving = false
   /** True once all work in hand is finished or given back. */
   let left = false
-  let headSeenAt = clock.monotonic()
+  let isOver = false
   let fail: (error: unknown) => void = () => {}
   let finish: () => void = () => {}
   const done = new Promise<void>((resolve, reject) => {
@@ -138,9 +142,21 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
   }
 
-  function lookForHead(): void {
-    if (clock.monotonic() - headSeenAt > headGoneMs) fail(headGone(run, headGoneMs))
-  }
+  const headWatch = openHeadWatch({
+    run,
+    elsewhere: options.elsewhere,
+    firstMs: headGoneMs,
+    everyMs: heartbeatMs,
+    epoch: log.epoch,
+    obstacle: () => (bus.connected() ? null : `no connection to ${bus.url}`),
+    isOver: () => overMark(bus, run).isSet(log.epoch()),
+    fail,
+    end() {
+      isOver = true
+      void stop()
+    },
+    clock,
+  })
 
   void worker.broken?.then((error) => fail(error))
   const leave: (() => void)[] = []
@@ -199,19 +215,20 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     leave.push(
       tellFaults(bus, run, author, clock),
       bus.subscribe(subjects.tap('head'), ({ body }) => {
-        headSeenAt = clock.monotonic()
+        headWatch.hear(body)
         gate.hear(body)
       }),
       bus.serve(subjects.call(`status.${role}`), null, () => pack(status())),
     )
     // The look for the head begins at once: a process that starts without a head would wait for it for ever.
-    timers.push(clock.every(heartbeatMs, lookForHead))
+    timers.push(clock.every(heartbeatMs, headWatch.look))
     const isDecider = decider !== undefined
     const started = actorStarted(
       { role, worker: name, decider: isDecider, note: telling.clean(note) },
       platform,
     )
     await Promise.race([takeRole(log, started, { heartbeatMs, stopping, clock }), done])
+    if (isOver) return { name, status, done, stop }
     endBeats = clock.every(heartbeatMs, beat)
     beat()
     for (const [service, serve] of Object.entries(worker.services ?? {}))
@@ -220,7 +237,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     if (decider) await decide(decider)
   } catch (error) {
     await stop()
-    throw error
+    if (!isOver) throw error
   }
   done.catch(() => void stop())
   return { name, status, done, stop }
