@@ -1,5 +1,4 @@
 /** `rl start`, `npm start`: parse, load the config, start a role. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Pages } from '../actors/head/pages.ts'
@@ -7,7 +6,7 @@ import type { StartOptions } from '../actors/start-options.ts'
 import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
 import { ROLES, type Role } from '../events/envelope.ts'
-import { findCache, PACKAGE_ROOT } from '../package.ts'
+import { findCache, packageVersion } from '../package.ts'
 import { makePublicFolder } from '../platform/public-folder.ts'
 import type { Command } from './command.ts'
 
@@ -75,7 +74,7 @@ function shareCache(): void {
 function readOptions(argv: readonly string[]): StartOptions | string {
   const { values } = parse(argv)
   if (values.help) return HELP.trim()
-  if (values.version) return version()
+  if (values.version) return packageVersion()
   if (values.role === undefined) throw usage('no --role was given')
   const executor = values.role === 'executor'
   const role = executor ? 'environment' : roleOf(values.role)
@@ -132,10 +131,6 @@ function rolesOf(list: string | undefined): readonly Role[] {
 function roleOf(name: string): Role {
   if ((ROLES as readonly string[]).includes(name)) return name as Role
   throw usage(`'${name}' is no role; they are ${ROLES.join(', ')}`)
-}
-
-function version(): string {
-  return JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version
 }
 
 function usage(message: string): RlError {

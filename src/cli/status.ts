@@ -1,4 +1,5 @@
 import { askHead, type LiveRun } from '../actors/head/liveness.ts'
+import { type Code, codeText, isOtherCode } from '../actors/head/other-code.ts'
 import { headLivesAfter, type RunState, runStateOf } from '../actors/head/run-state.ts'
 import type { Wait } from '../actors/runtime/waits.ts'
 import { runFolder } from '../broker/connection.ts'
@@ -68,6 +69,7 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
     const { p99Ms, maxMs } = live.loopDelay
     head.push(`the head's loop is late by ${p99Ms} ms (p99), ${maxMs} ms at most`)
   }
+  const headCode = codeOfHead(state, live)
   return [
     ...head,
     ...live.actors.flatMap((actor) => {
@@ -77,6 +79,7 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
       return [
         `${actor.worker.padEnd(22)} ${silence}${kind}${at}  process ${actor.pid} on ${actor.host}, ${actor.rssMb} MB`,
         ...noteLine(state.notes[actor.worker]),
+        ...codeLine(state.codes[actor.worker], headCode),
         ...counterLine(actor.counters),
         ...actor.waits.map(waitLine),
         ...(actor.waitsInAll > actor.waits.length
@@ -85,6 +88,17 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
       ]
     }),
   ]
+}
+
+function codeOfHead({ codes }: RunState, { actors }: LiveRun): Code {
+  const head = actors.find(({ role }) => role === 'head')
+  return head ? (codes[head.worker] ?? null) : null
+}
+
+/** The head's code stands beside the head. Others show theirs if it is another. */
+function codeLine(code: Code | undefined, headCode: Code): string[] {
+  if (code === undefined || !isOtherCode(code, headCode)) return []
+  return [`    OTHER CODE: ${codeText(code)}; the head has ${codeText(headCode)}`]
 }
 
 const noteLine = (note: string | undefined) => (note ? [`    ${note}`] : [])

@@ -12,6 +12,7 @@ import { pack } from '../../events/msgpack.ts'
 import { type BusOptions, connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { authorOf } from '../../events/users.ts'
+import { codeDigest, packageVersion } from '../../package.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import { processText } from '../../platform/process-id.ts'
 import type { Decider } from '../decider/decider.ts'
@@ -258,6 +259,7 @@ function actorStarted(
   { role, worker, decider, note }: Pick<EventData<'ActorStarted'>, 'role' | 'worker' | 'decider' | 'note'>,
   { hostname: host, self }: Platform,
 ): NewEvent<'ActorStarted'> {
-  const at = { host, pid: self.pid, process: processText(self), node: process.version }
+  const code = { version: packageVersion(), digest: codeDigest() }
+  const at = { host, pid: self.pid, process: processText(self), node: process.version, code }
   return { type: 'ActorStarted', data: { role, worker, ...at, decider, note } }
 }
