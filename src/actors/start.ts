@@ -22,6 +22,8 @@ import { providerOf } from '../models/registry.ts'
 import { loadAllUserParts, loadUserParts } from '../user-parts.ts'
 import { configsOf } from './configs.ts'
 import { deciderOf } from './deciders.ts'
+import { rolloutsAtATime } from './environment/rollouts-at-a-time.ts'
+import type { Playing } from './environment/worker.ts'
 import { type OpenElsewhere, openElsewhere } from './executing/elsewhere.ts'
 import { executorsOf, openExecutor } from './executing/worker.ts'
 import { PARENT_PIPE } from './head/children.ts'
@@ -183,7 +185,7 @@ async function openWorkerOn(
   switch (role) {
     case 'environment': {
       const { environmentWorker } = await import('./environment/worker.ts')
-      const worker = environmentWorker(run, looksOn(config), opened, log)
+      const worker = environmentWorker(run, playingOf(config), opened, log)
       const { name } = opened.setting
       if (config.environment.player === 'own') {
         const runtime = await opened.setting.runtime?.(opened.environment)
@@ -208,6 +210,12 @@ async function openWorkerOn(
     case 'head':
       throw new RlError('the head has no worker of its own', { code: 'cli.usage' })
   }
+}
+
+/** On the head's machine its processes share the cores. */
+function playingOf(config: Config): Playing {
+  const processes = isChild() ? config.run.workers.environment : 1
+  return { looks: looksOn(config), slots: rolloutsAtATime(config, { processes }) }
 }
 
 /** Whether anybody looks at the screens of a run's rollouts. */
