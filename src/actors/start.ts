@@ -46,7 +46,7 @@ export async function startRole(options: StartOptions): Promise<number> {
   const { role, run, nats, worker: further, executor } = options
   if (run === null)
     throw new RlError(`--role ${role} needs --run`, { code: 'cli.usage', hint: 'rl runs lists them' })
-  const stopped = parentGone()
+  const { ended, hurry } = endSignals()
   logUserFaults()
   nameUncaught()
   // A V8 that no longer knows a flag goes on without it.
@@ -83,7 +83,11 @@ export async function startRole(options: StartOptions): Promise<number> {
       ...(isChild() ? { headGoneMs: Number.POSITIVE_INFINITY } : { elsewhere: { say: sayLine } }),
     })
     try {
-      await Promise.race([actor.done, stopped])
+      const end = await Promise.race([actor.done, ended])
+      if (end === 'finish') {
+        sayLine(`no new work; the work in hand has ${options.graceSeconds} s to end`)
+        await Promise.race([actor.drain(1000 * options.graceSeconds), hurry])
+      }
       return 0
     } finally {
       await actor.stop()
@@ -128,20 +132,41 @@ function isChild(): boolean {
   return process.env[PARENT_PIPE] === '1'
 }
 
-/** Resolves when this process should end: on a signal, or when the head that started it is gone. */
-function parentGone(): Promise<void> {
-  return new Promise((resolve) => {
-    process.on('SIGTERM', () => resolve())
-    if (!isChild()) {
-      process.on('SIGINT', () => resolve())
-      return
-    }
+type EndSignals = {
+  /** Resolves when this process should end: with its work finished, or at once. */
+  readonly ended: Promise<'finish' | 'at once'>
+  /** Resolves when a second signal comes. */
+  readonly hurry: Promise<void>
+}
+
+/**
+ * A process of a head ends when the head does, or at its word, and gives its work back. Others finish their work on SIGTERM, unless
+ * another signal follows.
+ */
+function endSignals(): EndSignals {
+  let signals = 0
+  let end: (how: 'finish' | 'at once') => void = () => {}
+  let hurryUp = () => {}
+  const ended = new Promise<'finish' | 'at once'>((resolve) => {
+    end = resolve
+  })
+  const hurry = new Promise<void>((resolve) => {
+    hurryUp = resolve
+  })
+  const hear = (how: 'finish' | 'at once') => () => {
+    if (++signals === 1) end(how)
+    else hurryUp()
+  }
+  process.on('SIGTERM', hear(isChild() ? 'at once' : 'finish'))
+  if (!isChild()) process.on('SIGINT', hear('at once'))
+  else {
     // Ctrl-C in a terminal reaches all its processes: the head then stops this one in good order.
     process.on('SIGINT', () => {})
     process.stdin.on('end', () => process.exit(0)).resume()
     // The pipe alone keeps no process alive. Else a failed process would hang, and no other would be started.
     if (process.stdin instanceof Socket) process.stdin.unref()
-  })
+  }
+  return { ended, hurry }
 }
 
 /** Loads only what a role needs: a process that plays episodes holds no tensors. */

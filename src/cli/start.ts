@@ -22,6 +22,7 @@ npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --n
   --roles LIST      roles for which the head starts processes, e.g. policy,environment; 'none' for none   (all)
   --nats URL        a running nats-server with JetStream; else the head starts one   ($NATS_URL; $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD; $NATS_CA)
   --worker          a further worker of a role: works, but decides nothing
+  --grace SECONDS   on SIGTERM a role that no head started takes no new work, finishes within this time and gives the rest back   (30)
   --trust           goes on with a run whose log names modules, servers or programs, if this user did not begin it here
   --no-ui           prints no link to pages of the run
   --dry-run         prints the effective config, the plan and the first three prompts as the policy reads them, and starts nothing
@@ -90,6 +91,7 @@ function readOptions(argv: readonly string[]): StartOptions | string {
     nats: values.nats ?? process.env.NATS_URL ?? null,
     worker: executor || (values.worker ?? false),
     executor,
+    graceSeconds: secondsOf('--grace', values.grace),
     dryRun: values['dry-run'] ?? false,
     trust: values.trust ?? false,
     ui: !values['no-ui'],
@@ -109,6 +111,7 @@ function parse(argv: readonly string[]) {
         roles: { type: 'string' },
         nats: { type: 'string' },
         worker: { type: 'boolean' },
+        grace: { type: 'string', default: '30' },
         'dry-run': { type: 'boolean' },
         trust: { type: 'boolean' },
         'no-ui': { type: 'boolean' },
@@ -120,6 +123,12 @@ function parse(argv: readonly string[]) {
     const [first = ''] = (cause as Error).message.split('. ')
     throw usage(first)
   }
+}
+
+function secondsOf(flag: string, value: string): number {
+  const seconds = Number(value)
+  if (value.trim() !== '' && seconds >= 0 && seconds <= 86_400) return seconds
+  throw usage(`${flag} expects seconds from 0 to 86400, got '${value}'`)
 }
 
 function rolesOf(list: string | undefined): readonly Role[] {

@@ -68,7 +68,9 @@ export type Actor = {
   readonly status: () => ActorStatus
   /** Resolves when the actor was stopped, or the run is over. Fails if it cannot go on, e.g. with `actor.head-gone`. */
   readonly done: Promise<void>
-  /** Finishes the work in hand or gives it back, says so, and leaves. */
+  /** Takes no new work, finishes the work in hand within the time, gives the rest back at once, and leaves. */
+  readonly drain: (graceMs: number) => Promise<void>
+  /** Gives the work in hand back, says so, and leaves. */
   readonly stop: () => Promise<void>
 }
 
@@ -93,6 +95,8 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const waits = openWaits(name, clock)
   const abort = new AbortController()
   const stopping = abort.signal
+  /** Aborted as soon as no new work may begin here. */
+  const noMore = new AbortController()
   let host: DeciderHost | null = null
   let leaving = false
   /** True once all work in hand is finished or given back. */
@@ -106,7 +110,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   })
   done.catch(() => {})
 
-  const gate = openRolloutGate(stopping)
+  const gate = openRolloutGate(noMore.signal)
   const secrets = address.token ? [address.token] : []
   const telling = openTelling({ role, name, log, secrets, stopping, fail })
   const performer = openPerformer({ bus, log, actor: name, worker, waits, clock })
@@ -121,6 +125,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     log,
     telling,
     stopping,
+    noMore: noMore.signal,
     fail,
     clock,
     giveUp: options.giveUp ?? (() => null),
@@ -135,6 +140,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     hasDecider: decider !== undefined,
     host: () => host,
     waitsOf: options.waits,
+    draining: () => noMore.signal.aborted,
     leaving: () => left,
   })
 
@@ -165,6 +171,22 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const timers: (() => void)[] = []
   let endBeats = () => {}
 
+  let taken: Promise<unknown> | null = null
+  /** Resolves when the work in hand is over. */
+  function takeNoMore(): Promise<unknown> {
+    noMore.abort()
+    taken ??= Promise.all(ends.map((end) => end()))
+    return taken
+  }
+
+  async function drain(graceMs: number): Promise<void> {
+    const late = new AbortController()
+    const idle = Promise.all([takeNoMore(), jobs.idle()])
+    await Promise.race([idle, pause(graceMs, AbortSignal.any([late.signal, stopping]), clock)])
+    late.abort()
+    await stop()
+  }
+
   async function stop(): Promise<void> {
     if (leaving) return done.catch(() => {})
     leaving = true
@@ -172,7 +194,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     performer.abortAll()
     for (const end of timers) end()
     jobs.stop()
-    const over = Promise.all([host?.stop(), ...ends.map((end) => end())])
+    const over = Promise.all([host?.stop(), takeNoMore()])
     // The actor sends heartbeats while it finishes the work in hand: a leaving actor is not silent.
     const late = new AbortController()
     await Promise.race([over, pause(STOP_MS, late.signal, clock)])
@@ -200,8 +222,8 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       onFailure: telling.failure,
       onGivenUp: telling.givenUp,
     })
-    const ackWaitMs = 2 * heartbeatMs
-    ends.push(...takeQueues({ bus, run, role, worker, log, deliveries, gate, ackWaitMs, attempts, stopping }))
+    const limits = { ackWaitMs: 2 * heartbeatMs, attempts, stopping, noMore: noMore.signal }
+    ends.push(...takeQueues({ bus, run, role, worker, log, deliveries, gate, ...limits }))
   }
 
   async function decide(decider: Decider): Promise<void> {
@@ -229,7 +251,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       platform,
     )
     await Promise.race([takeRole(log, started, { heartbeatMs, stopping, clock }), done])
-    if (isOver) return { name, status, done, stop }
+    if (isOver) return { name, status, done, drain, stop }
     endBeats = clock.every(heartbeatMs, beat)
     beat()
     for (const [service, serve] of Object.entries(worker.services ?? {}))
@@ -241,7 +263,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     if (!isOver) throw error
   }
   done.catch(() => void stop())
-  return { name, status, done, stop }
+  return { name, status, done, drain, stop }
 }
 
 /** Connects once the worker is prepared. Closes the worker if either fails. */

@@ -46,6 +46,8 @@ export type StatusOptions = {
   readonly host: () => DeciderHost | null
   /** Lists what a decider in this state waits for. */
   readonly waitsOf?: (context: unknown) => readonly Wait[]
+  /** Whether it finishes its work and takes no more. */
+  readonly draining: () => boolean
   readonly leaving: () => boolean
 }
 
@@ -56,12 +58,18 @@ export type Status = {
 }
 
 export function openStatus(options: StatusOptions): Status {
-  const { role, name, hasDecider, heartbeatMs, worker, waits, waitsOf, platform, leaving } = options
+  const { role, name, hasDecider, heartbeatMs, worker, waits, waitsOf, platform, draining, leaving } = options
   const startedAt = platform.clock.now()
 
   function decidersWaits(): readonly Wait[] {
     const host = options.host()
     return host?.caughtUp() && waitsOf ? waitsOf(host.running.context()) : []
+  }
+
+  function state(): string {
+    if (draining()) return 'finishing its work'
+    const host = options.host()
+    return host ? (host.caughtUp() ? host.running.state() : 'catching up') : 'working'
   }
 
   return {
@@ -76,7 +84,7 @@ export function openStatus(options: StatusOptions): Status {
         pid: platform.self.pid,
         process: processText(platform.self),
         decider: hasDecider,
-        state: host ? (host.caughtUp() ? host.running.state() : 'catching up') : 'working',
+        state: state(),
         position: host?.position() ?? null,
         heartbeatMs,
         waits: listed.slice(0, WAITS_TOLD),

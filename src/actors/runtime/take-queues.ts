@@ -20,6 +20,8 @@ export type TakeQueues = {
   readonly ackWaitMs: number
   readonly attempts: number
   readonly stopping: AbortSignal
+  /** Work that has not begun by then is given back. */
+  readonly noMore: AbortSignal
 }
 
 /** Returns for each queue a function that ends the taking, and resolves when the work in hand is over. */
@@ -34,6 +36,7 @@ export function takeQueues({
   ackWaitMs,
   attempts,
   stopping,
+  noMore,
 }: TakeQueues): readonly (() => Promise<void>)[] {
   const { shared, queues = [], answers = [], concurrency = 1 } = worker
   const ends: (() => Promise<void>)[] = []
@@ -50,7 +53,7 @@ export function takeQueues({
         { ...eventQueue(run, queue.kind.type), concurrency: queue.concurrency, ackWaitMs },
         async (delivery) => {
           await gate.opened()
-          return stopping.aborted ? { done: false, againMs: 1 } : deliveries.takeEvent(queue, delivery)
+          return noMore.aborted ? { done: false, againMs: 1 } : deliveries.takeEvent(queue, delivery)
         },
       ),
     )

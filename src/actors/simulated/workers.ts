@@ -79,7 +79,10 @@ export function simulatedWorker(role: Role, config: Config, log: LogClient): Wor
   }
   return {
     concurrency: 64,
-    queues: role === 'environment' ? [rolloutQueue(run.deadlines.rolloutSeconds * 1000, rolloutsAtATime(config))] : [],
+    queues:
+      role === 'environment'
+        ? [rolloutQueue(run.deadlines.rolloutSeconds * 1000, rolloutsAtATime(config))]
+        : [],
     jobs: jobs[role],
   }
 }
