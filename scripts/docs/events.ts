@@ -87,7 +87,7 @@ await subscribe({ url, user, password, run, from: stored + 1, types: ['PolicyUpd
 | \`rl.v1.<run>.log.head\` | \`{}\` | \`{position, hash, deadLetters, pausedSince}\` |
 | \`rl.v1.<run>.blob.get\` | \`{sha256, bytes, offset}\` | \`{chunk}\` |
 | \`rl.v1.<run>.blob.put.<user>\` | \`{sha256, bytes, offset, chunk}\`, in order | \`{sealed}\` |
-| \`rl.v1.<run>.call.actors\` | \`{}\` | every actor with its waits, as \`rl status\` shows them, and how full the work queues are |
+| \`rl.v1.<run>.call.actors\` | \`{}\` | up to 200 actors with their waits and 200 hosts, as \`rl status\` shows them, and how full the work queues are |
 | \`rl.v1.<run>.call.head.control\` | \`{action: "pause" | "resume", reason?}\`, 200 characters of a reason at most | \`{state, changed, since, reason, position, openRollouts, inHand}\`; \`changed\` is false if the run was in that state before |
 
 **Epochs.** Events, and answers of \`log.*\` and \`blob.*\`, have the header \`${EPOCH_HEADER}\`: the epoch of the head that speaks. Drop a message whose epoch is

@@ -11,10 +11,11 @@ import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import { overMark } from '../runtime/run-over.ts'
 import type { WorkKind } from '../runtime/work.ts'
 import { takeFence } from './fence.ts'
+import { openHostFacts } from './hosts.ts'
 import type { LiveRun } from './liveness.ts'
 import { type LogService, startLogService } from './log-service.ts'
 import { queueDepths } from './queue-depths.ts'
-import { type Watch, watchActors } from './watch.ts'
+import { type Watch, type WatchedActor, watchActors } from './watch.ts'
 
 export type ServedRun = {
   readonly service: LogService
@@ -105,6 +106,7 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     epoch = fence.epoch
     log.setMeta('epoch', String(fence.epoch))
     undo.push(markIfOver)
+    const hostFacts = openHostFacts(log)
     const watch = watchActors(log, { heartbeatMs, platform })
     const started = await startLogService({
       log,
@@ -114,7 +116,10 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
       epoch: fence.epoch,
       admit: (event) => fence.refusal() ?? watch.admit(event),
       refusal: fence.refusal,
-      onAppended: watch.observe,
+      onAppended(events) {
+        watch.observe(events)
+        hostFacts.observe(events)
+      },
       ackWaitMs: 2 * heartbeatMs,
       platform,
     })
@@ -125,8 +130,11 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     const depths = queueDepths({ bus, run, work, queues: queues ?? [], now: platform.clock.now })
     const tellActors = (): Uint8Array => {
       const found = depths()
+      const actors = watch.actors()
       return pack({
-        actors: watch.actors(),
+        actors: toldOf(actors),
+        actorsInAll: actors.length,
+        hosts: hostFacts.hostsOf(actors),
         openWork: started.openWork(),
         queueFailures: started.queueFailures(),
         pausedSince: started.pausedSince(),
@@ -142,6 +150,15 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     await close()
     throw error
   }
+}
+
+/** Actors of which one answer tells: one message of the broker holds no more. */
+const MOST_TOLD = 200
+
+function toldOf(actors: readonly WatchedActor[]): readonly WatchedActor[] {
+  if (actors.length <= MOST_TOLD) return actors
+  const rank = ({ decider, stalled }: WatchedActor) => (stalled ? 2 : decider ? 1 : 0)
+  return actors.toSorted((a, b) => rank(b) - rank(a)).slice(0, MOST_TOLD)
 }
 
 function brokerStall(since: number, now: number): NewEvent {

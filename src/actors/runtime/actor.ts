@@ -102,6 +102,8 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   /** True once all work in hand is finished or given back. */
   let left = false
   let isOver = false
+  let doneCount = 0
+  let roundTripMs: number | undefined
   let fail: (error: unknown) => void = () => {}
   let finish: () => void = () => {}
   const done = new Promise<void>((resolve, reject) => {
@@ -140,13 +142,27 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     hasDecider: decider !== undefined,
     host: () => host,
     waitsOf: options.waits,
+    done: () => doneCount,
+    roundTripMs: () => roundTripMs,
     draining: () => noMore.signal.aborted,
     leaving: () => left,
   })
 
   function beat(): void {
     if (!leaving) for (const wait of newlyOverdue()) void telling.stall(wait)
-    if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
+    if (!bus.connected()) return
+    bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
+    void measureWay()
+  }
+
+  async function measureWay(): Promise<void> {
+    const from = clock.monotonic()
+    await bus.flush().then(
+      () => {
+        roundTripMs = Math.round(10 * (clock.monotonic() - from)) / 10
+      },
+      () => {},
+    )
   }
 
   const headWatch = openHeadWatch({
@@ -222,8 +238,9 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       onFailure: telling.failure,
       onGivenUp: telling.givenUp,
     })
+    const onDone = () => void doneCount++
     const limits = { ackWaitMs: 2 * heartbeatMs, attempts, stopping, noMore: noMore.signal }
-    ends.push(...takeQueues({ bus, run, role, worker, log, deliveries, gate, ...limits }))
+    ends.push(...takeQueues({ bus, run, role, worker, log, deliveries, gate, onDone, ...limits }))
   }
 
   async function decide(decider: Decider): Promise<void> {
