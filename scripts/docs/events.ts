@@ -9,7 +9,7 @@ import {
   REQUEST_BOUNDS,
   UPLOADS,
 } from '../../src/events/log-protocol.ts'
-import { EPOCH_HEADER, POSITION_HEADER } from '../../src/events/subjects.ts'
+import { COPY_HEADER, EPOCH_HEADER, POSITION_HEADER } from '../../src/events/subjects.ts'
 import { AUTHORS } from '../../src/events/users.ts'
 import type { GeneratedDoc } from './generated.ts'
 
@@ -169,7 +169,7 @@ How a worker takes work:
 1. Take a message, and ask \`log.has\` for its natural key. If the log has it, ack at once.
 2. Else do the work. Renew with \`+WPI\` three times an ack wait (two heartbeats).
 3. Append the result with the asking event's id as \`cause\`. Ack only when the append was answered.
-4. Negative-ack what failed. The delivery count is the attempt.
+4. Negative-ack what failed. The delivery count is the attempt. A message with the header \`${COPY_HEADER}\` is late on another host: do it once, and ack it even if it failed.
 5. After \`run.attempts\` attempts the last worker appends the event that ends the work in place of a result (RolloutFailed for a rollout). It does so at once
    if a result is refused as \`event.bad-data\`.
 

@@ -61,6 +61,8 @@ export type LogServiceOptions = {
   readonly announceMs?: number
   /** After this silence of a worker its work goes to another. */
   readonly ackWaitMs?: number
+  /** Whether work that is late on one host is given to a second one. */
+  readonly copies?: boolean
   readonly platform?: Platform
 }
 
@@ -109,6 +111,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     work,
     clock,
     epoch,
+    copies: options.copies,
     report: (event) => appendIfPossible(event),
   })
   const cursor = openPublishedCursor(log, publisher)

@@ -38,6 +38,8 @@ export type ServeRunOptions = {
   readonly alone: boolean
   /** Time for which a silent head keeps the run, and time between its renewals. For tests. */
   readonly fenceTimes?: { readonly leaseMs: number; readonly renewMs: number }
+  /** Whether work that is late on one host is given to a second one. */
+  readonly copies?: boolean
   /** Brings a broker back that answers nothing. Without it the silence can only be told. */
   readonly reviveBroker?: (reason: string) => void
   /** The process's own measurements, for `rl status`. */
@@ -113,6 +115,7 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
       bus,
       work,
       queues,
+      copies: options.copies,
       epoch: fence.epoch,
       admit: (event) => fence.refusal() ?? watch.admit(event),
       refusal: fence.refusal,

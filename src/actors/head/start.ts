@@ -106,6 +106,8 @@ async function runHead(options: StartOptions, showPages: ShowPages): Promise<num
     queues: executors === null ? [] : [executorQueue(run)],
     nats: options.nats === null ? undefined : addressFromEnvironment(options.nats),
     work: [ROLLOUT_WORK],
+    // Agents outside take hours for a rollout, and are paid for each.
+    copies: config.environment.player === 'own',
     heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
     minFreeBytes: config.run.expert.keepFreeMegabytes * 1024 * 1024,
     onBrokerRestart: display.say,
