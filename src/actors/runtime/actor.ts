@@ -4,7 +4,7 @@
  */
 import { pause } from '../../clock.ts'
 import type { Bus, BusAddress } from '../../events/bus.ts'
-import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import type { NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
 import { tellFaults } from '../../events/faults.ts'
 import { connectLog } from '../../events/log-client.ts'
@@ -12,9 +12,7 @@ import { pack } from '../../events/msgpack.ts'
 import { type BusOptions, connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { authorOf } from '../../events/users.ts'
-import { codeDigest, packageVersion } from '../../package.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
-import { processText } from '../../platform/process-id.ts'
 import type { Decider } from '../decider/decider.ts'
 import type { Job } from '../decider/jobs.ts'
 import { openDecidedJobs } from './decided-jobs.ts'
@@ -28,7 +26,7 @@ import { openRolloutGate } from './rollout-gate.ts'
 import { overMark } from './run-over.ts'
 import { type ActorStatus, openStatus } from './status.ts'
 import { takeQueues } from './take-queues.ts'
-import { takeRole } from './take-role.ts'
+import { actorStarted, takeRole } from './take-role.ts'
 import { openTelling } from './telling.ts'
 import { openWaits, type Wait } from './waits.ts'
 import type { Worker } from './worker.ts'
@@ -290,13 +288,4 @@ async function openBus(worker: Worker, connect: () => Promise<Bus>): Promise<Bus
     await worker.close?.()
     throw error
   }
-}
-
-function actorStarted(
-  { role, worker, decider, note }: Pick<EventData<'ActorStarted'>, 'role' | 'worker' | 'decider' | 'note'>,
-  { hostname: host, self }: Platform,
-): NewEvent<'ActorStarted'> {
-  const code = { version: packageVersion(), digest: codeDigest() }
-  const at = { host, pid: self.pid, process: processText(self), node: process.version, code }
-  return { type: 'ActorStarted', data: { role, worker, ...at, decider, note } }
 }
