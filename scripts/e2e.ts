@@ -90,8 +90,7 @@ async function onHosts([first, ...others]: readonly Host[]): Promise<void> {
       say(`${role} at ${host.address}`)
     }
   await finished([head], 'the run on several hosts', joined)
-  for (const { process: child } of joined) child.kill('SIGTERM')
-  await Promise.all(joined.map(({ status }) => status))
+  await finished(joined, 'a role whose run is over')
 }
 
 /** Waits for the ends of commands. One that fails, or that does not end, is an error with what it and others printed. */
@@ -101,9 +100,13 @@ async function finished(
   others: readonly Started[] = [],
 ): Promise<void> {
   const late = new AbortController()
+  const early = others.map(({ status }) =>
+    status.then((end) => (end === 0 ? new Promise<never>(() => {}) : [`another that ended with ${end}`])),
+  )
   const ends = await Promise.race([
     Promise.all(started.map(({ status }) => status)),
     pause(RUN_MS, late.signal).then(() => ['late']),
+    ...early,
   ])
   late.abort()
   if (ends.every((status) => status === 0)) return

@@ -102,6 +102,14 @@ export function startThread(source: URL, workerData: unknown, resourceLimits?: R
   return new Worker(moduleUrl(source), { workerData, execArgv: [], resourceLimits })
 }
 
+/** Returns the version of this package. */
+export function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')) as {
+    version: string
+  }
+  return version
+}
+
 let code: string | undefined
 let others: () => readonly string[] = () => []
 

@@ -61,7 +61,7 @@ test('policy and judge on two disks make the events of one machine', async () =>
   await until('a head', () => existsSync(runFolder(RUN, a).connection))
   const others = await Promise.all(['reward-model', 'adapter'].map((role) => join(role, b, a)))
   assert.is(await head.status, 0, head.output() + others.map(({ output }) => output()).join('\n'))
-  for (const { process } of others) process.kill('SIGTERM')
+  for (const { status, output } of others) assert.is(await status, 0, `it ends with the run: ${output()}`)
 
   const [alone, apart] = [logIn(one), logIn(a)]
   assert.is(digestOf(apart.events()), digestOf(alone.events()))

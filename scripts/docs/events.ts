@@ -9,7 +9,7 @@ import {
   REQUEST_BOUNDS,
   UPLOADS,
 } from '../../src/events/log-protocol.ts'
-import { EPOCH_HEADER, POSITION_HEADER } from '../../src/events/subjects.ts'
+import { COPY_HEADER, EPOCH_HEADER, POSITION_HEADER } from '../../src/events/subjects.ts'
 import { AUTHORS } from '../../src/events/users.ts'
 import type { GeneratedDoc } from './generated.ts'
 
@@ -87,13 +87,13 @@ await subscribe({ url, user, password, run, from: stored + 1, types: ['PolicyUpd
 | \`rl.v1.<run>.log.head\` | \`{}\` | \`{position, hash, deadLetters, pausedSince}\` |
 | \`rl.v1.<run>.blob.get\` | \`{sha256, bytes, offset}\` | \`{chunk}\` |
 | \`rl.v1.<run>.blob.put.<user>\` | \`{sha256, bytes, offset, chunk}\`, in order | \`{sealed}\` |
-| \`rl.v1.<run>.call.actors\` | \`{}\` | every actor with its waits, as \`rl status\` shows them, and how full the work queues are |
+| \`rl.v1.<run>.call.actors\` | \`{}\` | up to 200 actors with their waits and 200 hosts, as \`rl status\` shows them, and how full the work queues are |
 | \`rl.v1.<run>.call.head.control\` | \`{action: "pause" | "resume", reason?}\`, 200 characters of a reason at most | \`{state, changed, since, reason, position, openRollouts, inHand}\`; \`changed\` is false if the run was in that state before |
 
 **Epochs.** Events, and answers of \`log.*\` and \`blob.*\`, have the header \`${EPOCH_HEADER}\`: the epoch of the head that speaks. Drop a message whose epoch is
 older than that of an earlier answer.
 
-- A head takes the next epoch by compare and set (key \`head\` of the JetStream bucket \`rl-<run>-fence\`), and renews it each second.
+- A head takes the next epoch by compare and set (key \`head\` of the JetStream bucket \`rl-<run>-fence\`), and renews it each second. The key \`over\` there tells that the run is over.
 - A head that stood still or was cut off for four seconds writes no more (\`log.not-held\`: ask again), until it knows that the run is still its own. If the
   run is not its own, it ends.
 - Deciders of a role are fenced alike. If another decider was admitted, the head refuses what the older one decides (\`actor.fenced\`).
@@ -161,7 +161,7 @@ What a worker in another language needs beside the requests above:
 | consumer \`workers\` of each | durable, explicit ack; ask \`$JS.API.CONSUMER.MSG.NEXT.<stream>.workers\`. Only the head makes streams and consumers |
 | \`call.policy.act\` | request/reply, queue group \`policy.act\`: actions for a batch of episodes (src/actors/rollout/act-service.ts has the shapes) |
 | \`call.status.<role>\` | request/reply: what each process of a role does |
-| \`tap.heartbeat.<user>\`, \`tap.head\` | lossy: what each process of the user's role does; \`{position, hash, epoch, time, paused?}\` of the head twice a second; if \`paused\` is true, begin no rollout |
+| \`tap.heartbeat.<user>\`, \`tap.head\` | lossy: what each process of the user's role does; \`{position, hash, epoch, time, paused?, over?}\` of the head twice a second; if \`paused\` is true, begin no rollout; if \`over\` is true, the run is over |
 | \`tap.fault.<user>\` | lossy: messages that a process of the user could not take, for the head's dead letters |
 
 How a worker takes work:
@@ -169,7 +169,7 @@ How a worker takes work:
 1. Take a message, and ask \`log.has\` for its natural key. If the log has it, ack at once.
 2. Else do the work. Renew with \`+WPI\` three times an ack wait (two heartbeats).
 3. Append the result with the asking event's id as \`cause\`. Ack only when the append was answered.
-4. Negative-ack what failed. The delivery count is the attempt.
+4. Negative-ack what failed. The delivery count is the attempt. A message with the header \`${COPY_HEADER}\` is late on another host: do it once, and ack it even if it failed.
 5. After \`run.attempts\` attempts the last worker appends the event that ends the work in place of a result (RolloutFailed for a rollout). It does so at once
    if a result is refused as \`event.bad-data\`.
 

@@ -26,6 +26,8 @@ export type StartOptions = {
    * True for a process that only does requested work (`executing` of the setting): a further worker of the environment.
    */
   readonly executor: boolean
+  /** Seconds in which a process that is told to end (SIGTERM) finishes its work. */
+  readonly graceSeconds: number
   readonly dryRun: boolean
   /** Takes up a run whose log names modules that somebody else brought. */
   readonly trust: boolean

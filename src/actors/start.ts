@@ -25,6 +25,8 @@ import { giveSigns } from '../platform/signs-of-life.ts'
 import { loadAllUserParts, loadUserParts } from '../user-parts.ts'
 import { configsOf } from './configs.ts'
 import { deciderOf } from './deciders.ts'
+import { rolloutsAtATime } from './environment/rollouts-at-a-time.ts'
+import type { Playing } from './environment/worker.ts'
 import { type OpenElsewhere, openElsewhere } from './executing/elsewhere.ts'
 import { executorsOf, openExecutor } from './executing/worker.ts'
 import { PARENT_PIPE, ROLES_APART } from './head/children.ts'
@@ -48,7 +50,7 @@ export async function startRole(options: StartOptions): Promise<number> {
   const { role, run, nats, join, worker: further, executor } = options
   if (run === null)
     throw new RlError(`--role ${role} needs --run`, { code: 'cli.usage', hint: 'rl runs lists them' })
-  const stopped = parentGone()
+  const { ended, hurry } = endSignals()
   giveSigns(runFolder(run).alive, executor ? 'executor' : role)
   logUserFaults()
   nameUncaught()
@@ -87,10 +89,14 @@ export async function startRole(options: StartOptions): Promise<number> {
       attempts: config.run.expert.attempts,
       giveUp: lastAttempt(config.adaptation),
       // The pipe tells a child of the head when the head ends. The child waits while a broker cannot be started.
-      headGoneMs: isChild() ? Number.POSITIVE_INFINITY : undefined,
+      ...(isChild() ? { headGoneMs: Number.POSITIVE_INFINITY } : { elsewhere: { say: sayLine } }),
     })
     try {
-      await Promise.race([actor.done, stopped])
+      const end = await Promise.race([actor.done, ended])
+      if (end === 'finish') {
+        sayLine(`no new work; the work in hand has ${options.graceSeconds} s to end`)
+        await Promise.race([actor.drain(1000 * options.graceSeconds), hurry])
+      }
       return 0
     } finally {
       await actor.stop()
@@ -136,24 +142,49 @@ function isApart(run: string, url: string): boolean {
   return !existsSync(runFolder(run).log) || !url.split(',').every((one) => isLoopback(new URL(one).hostname))
 }
 
+function sayLine(line: string): void {
+  process.stderr.write(`rlanything: ${line}\n`)
+}
+
 function isChild(): boolean {
   return process.env[PARENT_PIPE] === '1'
 }
 
-/** Resolves when this process should end: on a signal, or when the head that started it is gone. */
-function parentGone(): Promise<void> {
-  return new Promise((resolve) => {
-    process.on('SIGTERM', () => resolve())
-    if (!isChild()) {
-      process.on('SIGINT', () => resolve())
-      return
-    }
+type EndSignals = {
+  /** Resolves when this process should end: with its work finished, or at once. */
+  readonly ended: Promise<'finish' | 'at once'>
+  /** Resolves when a second signal comes. */
+  readonly hurry: Promise<void>
+}
+
+/**
+ * A process of a head ends when the head does, or at its word, and gives its work back. Others finish their work on SIGTERM, unless
+ * another signal follows.
+ */
+function endSignals(): EndSignals {
+  let signals = 0
+  let end: (how: 'finish' | 'at once') => void = () => {}
+  let hurryUp = () => {}
+  const ended = new Promise<'finish' | 'at once'>((resolve) => {
+    end = resolve
+  })
+  const hurry = new Promise<void>((resolve) => {
+    hurryUp = resolve
+  })
+  const hear = (how: 'finish' | 'at once') => () => {
+    if (++signals === 1) end(how)
+    else hurryUp()
+  }
+  process.on('SIGTERM', hear(isChild() ? 'at once' : 'finish'))
+  if (!isChild()) process.on('SIGINT', hear('at once'))
+  else {
     // Ctrl-C in a terminal reaches all its processes: the head then stops this one in good order.
     process.on('SIGINT', () => {})
     process.stdin.on('end', () => process.exit(0)).resume()
     // The pipe alone keeps no process alive. Else a failed process would hang, and no other would be started.
     if (process.stdin instanceof Socket) process.stdin.unref()
-  })
+  }
+  return { ended, hurry }
 }
 
 /** Loads only what a role needs: a process that plays episodes holds no tensors. */
@@ -197,7 +228,7 @@ async function openWorkerOn(
   switch (role) {
     case 'environment': {
       const { environmentWorker } = await import('./environment/worker.ts')
-      const worker = environmentWorker(run, looksOn(config), opened, log)
+      const worker = environmentWorker(run, playingOf(config), opened, log)
       const { name } = opened.setting
       if (config.environment.player === 'own') {
         const runtime = await opened.setting.runtime?.(opened.environment)
@@ -222,6 +253,12 @@ async function openWorkerOn(
     case 'head':
       throw new RlError('the head has no worker of its own', { code: 'cli.usage' })
   }
+}
+
+/** On the head's machine its processes share the cores. */
+function playingOf(config: Config): Playing {
+  const processes = isChild() ? config.run.workers.environment : 1
+  return { looks: looksOn(config), slots: rolloutsAtATime(config, { processes }) }
 }
 
 /** Whether anybody looks at the screens of a run's rollouts. */

@@ -49,6 +49,8 @@ export function permissionsOf(run: string, user: User): Permissions | null {
       ...(user === role ? [subjects.work(role)] : []),
       ...queuesOf(run, role).flatMap(takingFrom),
       ...(user === role ? [getSubject(`rl-${run}-work-${role}`)] : []),
+      // Tells a role whose head is away that the run is over.
+      getSubject(`KV_rl-${run}-fence`),
       ...executingOf(run, role),
     ],
     subscribe: [...facts, subjects.call(`status.${role}`), subjects.call(`${role}.>`)],

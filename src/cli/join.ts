@@ -1,16 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { isAbsolute, join as joinPath } from 'node:path'
+import { joinedAddress } from '../actors/joined.ts'
 import { type RunFolder, readConnection, runFolder, writePrivately } from '../broker/connection.ts'
 import { type Join, type JoinFile, newJoin, readJoins, writeJoins } from '../broker/joins.ts'
-import { isoTime } from '../clock.ts'
+import { isoTime, pause } from '../clock.ts'
 import { parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { ROLES, type Role } from '../events/envelope.ts'
 import { openLogReader } from '../events/log-reader.ts'
+import { connectBus } from '../events/nats/connect.ts'
 import { workerOf } from '../events/users.ts'
 import { codeDigest } from '../package.ts'
 import type { Command } from './command.ts'
 
+/** Time in which a running head and its broker take up a change. */
+const LET_IN_MS = 10_000
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 export const command: Command = {
@@ -81,21 +85,36 @@ async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Writes the file of a host, and says what to do with it. */
-function told(file: JoinFile, path: string, json: boolean): number {
+/** Writes the file of a host, waits until the broker knows it, and says what to do. */
+async function told(file: JoinFile, path: string, json: boolean): Promise<number> {
   writePrivately(
     isAbsolute(path) ? path : joinPath(process.cwd(), path),
     `${JSON.stringify(file, null, 2)}\n`,
   )
   const { id, run, role, expires, servers } = file
-  if (json) printJson({ id, run, role, file: path, servers, expires })
+  const known = await isLetIn(file)
+  if (json) printJson({ id, run, role, file: path, servers, expires, known })
   else {
+    if (!known) printLine(`the broker at ${servers.join(', ')} does not let it in yet: is the head running?`)
     printLine(
       `${path} lets one host join run ${run} as ${role}, until ${isoTime(expires).slice(0, 19)}Z (${id})`,
     )
     printLine(`copy it to the host, and there: npm start -- --join ${path}`)
   }
   return 0
+}
+
+/** Resolves to true once the broker lets the host in. The head tells it within a second. */
+async function isLetIn(file: JoinFile): Promise<boolean> {
+  for (const until = performance.now() + LET_IN_MS; performance.now() < until; await pause(100))
+    try {
+      const bus = await connectBus({ ...joinedAddress(file), timeoutMs: 2_000 })
+      await bus.close()
+      return true
+    } catch (error) {
+      if (!(error instanceof RlError)) throw error
+    }
+  return false
 }
 
 function fileOf(

@@ -1,5 +1,4 @@
 /** `rl start`, `npm start`: parse, load the config, start a role. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Pages } from '../actors/head/pages.ts'
@@ -7,7 +6,7 @@ import type { StartOptions } from '../actors/start-options.ts'
 import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
 import { ROLES, type Role } from '../events/envelope.ts'
-import { findCache, PACKAGE_ROOT } from '../package.ts'
+import { findCache, packageVersion } from '../package.ts'
 import { makePublicFolder } from '../platform/public-folder.ts'
 import type { Command } from './command.ts'
 
@@ -27,6 +26,7 @@ npm start -- --join FILE               takes up a role on another host (rl join 
   --join FILE       takes up the role of a file that rl join wrote; nothing else is needed
   --any-code        joins a run although its head has other code
   --worker          a further worker of a role: works, but decides nothing
+  --grace SECONDS   on SIGTERM a role that no head started takes no new work, finishes within this time and gives the rest back   (30)
   --trust           goes on with a run whose log names modules, servers or programs, if this user did not begin it here
   --no-ui           prints no link to pages of the run
   --dry-run         prints the effective config, the plan and the first three prompts as the policy reads them, and starts nothing
@@ -79,8 +79,9 @@ function shareCache(): void {
 async function readOptions(argv: readonly string[]): Promise<StartOptions | string> {
   const { values } = parse(argv)
   if (values.help) return HELP.trim()
-  if (values.version) return version()
-  if (values.join !== undefined) return joinOptions(values.join, values['any-code'] ?? false)
+  if (values.version) return packageVersion()
+  if (values.join !== undefined)
+    return joinOptions(values.join, values['any-code'] ?? false, secondsOf('--grace', values.grace))
   if (values.role === undefined) throw usage('no --role was given')
   const executor = values.role === 'executor'
   const role = executor ? 'environment' : roleOf(values.role)
@@ -101,6 +102,7 @@ async function readOptions(argv: readonly string[]): Promise<StartOptions | stri
     cluster: values.cluster === undefined ? null : addressOf(values.cluster),
     worker: executor || (values.worker ?? false),
     executor,
+    graceSeconds: secondsOf('--grace', values.grace),
     dryRun: values['dry-run'] ?? false,
     trust: values.trust ?? false,
     ui: !values['no-ui'],
@@ -110,7 +112,7 @@ async function readOptions(argv: readonly string[]): Promise<StartOptions | stri
 const NONE = { cluster: null, join: null, anyCode: false } as const
 
 /** Everything that a host needs stands in its file. */
-async function joinOptions(file: string, anyCode: boolean): Promise<StartOptions> {
+async function joinOptions(file: string, anyCode: boolean, graceSeconds: number): Promise<StartOptions> {
   const { readJoinFile } = await import('../broker/joins.ts')
   const join = await readJoinFile(file)
   return {
@@ -126,6 +128,7 @@ async function joinOptions(file: string, anyCode: boolean): Promise<StartOptions
     roles: [],
     nats: null,
     executor: false,
+    graceSeconds,
     dryRun: false,
     trust: false,
     ui: false,
@@ -153,6 +156,7 @@ function parse(argv: readonly string[]) {
         join: { type: 'string' },
         'any-code': { type: 'boolean' },
         worker: { type: 'boolean' },
+        grace: { type: 'string', default: '30' },
         'dry-run': { type: 'boolean' },
         trust: { type: 'boolean' },
         'no-ui': { type: 'boolean' },
@@ -166,6 +170,12 @@ function parse(argv: readonly string[]) {
   }
 }
 
+function secondsOf(flag: string, value: string): number {
+  const seconds = Number(value)
+  if (value.trim() !== '' && seconds >= 0 && seconds <= 86_400) return seconds
+  throw usage(`${flag} expects seconds from 0 to 86400, got '${value}'`)
+}
+
 function rolesOf(list: string | undefined): readonly Role[] {
   if (list === undefined) return ROLES.filter((role) => role !== 'head')
   if (list === 'none') return []
@@ -175,10 +185,6 @@ function rolesOf(list: string | undefined): readonly Role[] {
 function roleOf(name: string): Role {
   if ((ROLES as readonly string[]).includes(name)) return name as Role
   throw usage(`'${name}' is no role; they are ${ROLES.join(', ')}`)
-}
-
-function version(): string {
-  return JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version
 }
 
 function usage(message: string): RlError {

@@ -1,4 +1,6 @@
+import type { HostRow } from '../actors/head/hosts.ts'
 import { askHead, type LiveRun } from '../actors/head/liveness.ts'
+import { type Code, codeText, isOtherCode } from '../actors/head/other-code.ts'
 import { headLivesAfter, type RunState, runStateOf } from '../actors/head/run-state.ts'
 import type { Wait } from '../actors/runtime/waits.ts'
 import { runFolder } from '../broker/connection.ts'
@@ -7,6 +9,7 @@ import { parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import type { Command } from './command.ts'
+import { table } from './table.ts'
 
 export const command: Command = {
   summary: 'what every actor of a run does, and what is awaited from whom until when',
@@ -14,6 +17,7 @@ export const command: Command = {
 rl status RUN [--json]
 
 Asks the head over NATS if it runs, and always reads the log. An actor that no longer answers is shown as silent.
+Of a run on several machines it shows each host: roles, slots, rate, round trip, code, last error. Those with trouble come first.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
@@ -36,6 +40,10 @@ Asks the head over NATS if it runs, and always reads the log. An actor that no l
     return 0
   },
 }
+
+/** Lines of a terminal are few. */
+const HOSTS_SHOWN = 20
+const ACTORS_SHOWN = 40
 
 function lines(state: RunState, live: LiveRun | { unreachable: string }): string[] {
   const since = state.since === null ? '' : ` since ${isoTime(state.since).slice(0, 19)}Z`
@@ -68,15 +76,18 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
     const { p99Ms, maxMs } = live.loopDelay
     head.push(`the head's loop is late by ${p99Ms} ms (p99), ${maxMs} ms at most`)
   }
+  const headCode = codeOfHead(state, live)
   return [
     ...head,
-    ...live.actors.flatMap((actor) => {
+    ...hostLines(live),
+    ...live.actors.slice(0, ACTORS_SHOWN).flatMap((actor) => {
       const kind = actor.decider ? '' : ' (worker)'
       const silence = actor.stalled ? `SILENT for ${seconds(actor.silentMs)}` : actor.state
       const at = actor.position === null ? '' : `, at position ${actor.position}`
       return [
         `${actor.worker.padEnd(22)} ${silence}${kind}${at}  process ${actor.pid} on ${actor.host}, ${actor.rssMb} MB`,
         ...noteLine(state.notes[actor.worker]),
+        ...codeLine(state.codes[actor.worker], headCode),
         ...counterLine(actor.counters),
         ...actor.waits.map(waitLine),
         ...(actor.waitsInAll > actor.waits.length
@@ -84,7 +95,66 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
           : []),
       ]
     }),
+    ...moreLine((live.actorsInAll ?? live.actors.length) - ACTORS_SHOWN, 'processes; --json has 200'),
   ]
+}
+
+/** Lines of a run on more than one machine: the hosts with trouble first. */
+function hostLines({ hosts }: LiveRun): string[] {
+  if (hosts === undefined || hosts.total.hosts < 2) return []
+  const { total, rows } = hosts
+  const shown = rows.slice(0, HOSTS_SHOWN)
+  const rate = total.perMinute === null ? '' : `, ${total.perMinute.toFixed(1)} pieces of work a minute`
+  const trouble = [
+    ...(total.silent > 0 ? [`${total.silent} processes silent`] : []),
+    ...(total.otherCode > 0 ? [`${total.otherCode} hosts with other code`] : []),
+  ]
+  return [
+    [`${total.hosts} hosts, ${total.processes} processes, ${total.slots} slots${rate}`, ...trouble].join(
+      ', ',
+    ),
+    ...table(
+      ['host', 'roles', 'slots', 'a minute', 'round trip', 'code', 'last error'],
+      shown.map(hostCells),
+    ).text.split('\n'),
+    ...moreLine(total.hosts - shown.length, 'hosts; --json has 200'),
+  ]
+}
+
+function hostCells({
+  host,
+  roles,
+  silent,
+  slots,
+  perMinute,
+  roundTripMs,
+  codes,
+  isOther,
+  lastError,
+}: HostRow) {
+  const counts = Object.entries(roles).map(([role, count]) => (count === 1 ? role : `${role} ${count}`))
+  return [
+    host,
+    `${counts.join(', ')}${silent > 0 ? ` (${silent} SILENT)` : ''}`,
+    slots,
+    perMinute === null ? '-' : perMinute.toFixed(1),
+    roundTripMs === null ? '-' : `${roundTripMs} ms`,
+    `${codes.map(codeText).join(', ')}${isOther ? ' OTHER' : ''}`,
+    lastError === null ? '-' : `${ago(lastError.time)} ago: ${lastError.error.slice(0, 60)}`,
+  ]
+}
+
+const moreLine = (count: number, what: string) => (count > 0 ? [`and ${count} more ${what}`] : [])
+
+function codeOfHead({ codes }: RunState, { actors }: LiveRun): Code {
+  const head = actors.find(({ role }) => role === 'head')
+  return head ? (codes[head.worker] ?? null) : null
+}
+
+/** The head's code stands beside the head. Others show theirs if it is another. */
+function codeLine(code: Code | undefined, headCode: Code): string[] {
+  if (code === undefined || !isOtherCode(code, headCode)) return []
+  return [`    OTHER CODE: ${codeText(code)}; the head has ${codeText(headCode)}`]
 }
 
 const noteLine = (note: string | undefined) => (note ? [`    ${note}`] : [])

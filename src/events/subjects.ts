@@ -77,3 +77,6 @@ export const EPOCH_HEADER = 'Rl-Epoch'
 
 /** Name of the header with an event's position in the log (decimal). */
 export const POSITION_HEADER = 'Rl-Position'
+
+/** Header of work that another worker has in hand already. Only its result counts, not that it failed. */
+export const COPY_HEADER = 'Rl-Copy'

@@ -56,6 +56,8 @@ export const headSays = z.object({
   epoch: z.int().nonnegative().optional(),
   /** Present if a person has paused the run: no new rollout begins. */
   paused: z.boolean().optional(),
+  /** Present if the run is over: this head ends, and no other follows. */
+  over: z.boolean().optional(),
 })
 
 /** Decodes and checks an announcement of the head. Errors: `event.malformed`, `bus.bad-request`. */

@@ -16,7 +16,7 @@ export type Upcasters = { readonly [T in EventType]?: Readonly<Record<number, Up
 const unchanged: Upcaster = (data) => ({ ...data })
 
 export const UPCASTERS: Upcasters = {
-  ActorStarted: { 1: (data) => ({ ...data, node: 'unknown' }) },
+  ActorStarted: { 1: (data) => ({ ...data, node: 'unknown' }), 2: unchanged },
   RunStarted: { 1: unchanged },
   RunResumed: { 1: unchanged },
   TrajectoryCompleted: { 1: unchanged },

@@ -116,6 +116,7 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
       note: `gateway for agents on ${inner.server.url}`,
       heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
       attempts: config.run.expert.attempts,
+      elsewhere: { say: options.say ?? (() => {}) },
     })
     undo.push(actor.stop)
     return {

@@ -105,7 +105,7 @@ export function gatewayWorker(
 
   return {
     jobs: { play },
-    queues: [{ ...rolloutQueue(OFFERED_MS), concurrency: ROLLOUTS_AT_A_TIME }],
+    queues: [rolloutQueue(OFFERED_MS, ROLLOUTS_AT_A_TIME)],
     counters,
   }
 }

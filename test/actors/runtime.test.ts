@@ -264,15 +264,6 @@ test('jobs that are shared go through the queue to any worker of the role', asyn
   await head.close()
 })
 
-test('an actor whose head stays away ends itself', async () => {
-  const head = await startTestHead()
-  const one = await actor(head, { role: 'policy', worker: policyWorker, headGoneMs: 1_500 })
-  await head.service.close()
-  const end = await one.done.catch((error: unknown) => error)
-  assert.is((end as RlError).code, 'actor.head-gone')
-  await head.close()
-})
-
 test('an actor that starts where no head answers ends itself', async () => {
   const head = await startTestHead()
   await head.service.close()

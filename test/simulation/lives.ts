@@ -164,6 +164,7 @@ export async function roleLife(
       heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
       attempts: config.run.expert.attempts,
       giveUp: lastAttempt(config.adaptation),
+      elsewhere: { say: () => {} },
       platform,
       connect: () => connect(user, `${process.name}-actor`),
     })

@@ -7,13 +7,11 @@ import type { QueueWork } from '../runtime/worker.ts'
 
 type Request = EventData<'RolloutRequested'>
 
-/** Rollouts in the hands of one worker at a time: they share each call of the policy. */
-const ROLLOUTS_AT_A_TIME = 256
-
-export function rolloutQueue(deadlineMs: number): QueueWork {
+/** @param slots rollouts in the hands of one worker at a time: they share each call of the policy */
+export function rolloutQueue(deadlineMs: number, slots: number): QueueWork {
   return {
     kind: ROLLOUT_WORK,
-    concurrency: ROLLOUTS_AT_A_TIME,
+    concurrency: slots,
     jobOf: (event): JobOf<'play'> => ({
       kind: 'play',
       done: ROLLOUT_WORK.done(event),

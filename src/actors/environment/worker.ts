@@ -16,10 +16,16 @@ import { rolloutFailure, rolloutQueue } from './rollout-queue.ts'
 
 type Request = EventData<'RolloutRequested'>
 
-/** @param looks whether anybody looks at the screens of rollouts */
+export type Playing = {
+  /** Whether anybody looks at the screens of rollouts. */
+  readonly looks: boolean
+  /** Rollouts at a time. */
+  readonly slots: number
+}
+
 export function environmentWorker(
   { workers, deadlines }: RunConfig,
-  looks: boolean,
+  { looks, slots }: Playing,
   opened: OpenSetting,
   log: LogClient,
 ): Worker {
@@ -61,7 +67,7 @@ export function environmentWorker(
 
   return {
     jobs: { 'load-tasks': (input) => loadTasks(environment, input), play },
-    queues: [rolloutQueue(deadlines.rolloutSeconds * 1000)],
+    queues: [rolloutQueue(deadlines.rolloutSeconds * 1000, slots)],
     async close() {
       player.stop()
     },

@@ -10,6 +10,7 @@ import type { Bus } from '../../events/bus.ts'
 import { patiently } from '../../events/patience.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import { parseProcess, processText } from '../../platform/process-id.ts'
+import { fenceBucket } from '../runtime/run-over.ts'
 
 export type Fence = {
   /** The epoch of the previous head plus one. */
@@ -256,7 +257,7 @@ function isOver({ released, process }: FenceRecord, { lifeOf }: Platform): boole
 
 /** One key of a bucket: `nats kv get rl-<run>-fence head` shows it. */
 function openCell(bus: Bus, run: string) {
-  const store = bus.store({ name: `rl-${run}-fence` })
+  const store = bus.store({ name: fenceBucket(run) })
 
   async function read(): Promise<Entry | null> {
     const found = await store.get(KEY)

@@ -53,6 +53,8 @@ export type HeadCoreOptions = {
   readonly work: readonly WorkKind[]
   /** Queues of other work, e.g. of executors. */
   readonly queues?: readonly WorkQueue[]
+  /** Whether work that is late on one host is given to a second one. */
+  readonly copies?: boolean
   readonly heartbeatMs?: number
   readonly minFreeBytes?: number
   /** Measures the free disk. For tests. */
@@ -114,6 +116,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       bus,
       work,
       queues,
+      copies: options.copies,
       heartbeatMs,
       alone: broker !== null,
       fenceTimes,

@@ -1,16 +1,21 @@
-/** The head's answer on `call.actors`: every actor that it heard of, including those that went silent. */
+/** The head's answer on `call.actors`: the actors that it heard of, including those that went silent. */
 import { type RunFolder, readConnection, toolAddress } from '../../broker/connection.ts'
 import { explain } from '../../errors.ts'
 import type { BusAddress } from '../../events/bus.ts'
 import { pack, unpackUntrusted } from '../../events/msgpack.ts'
 import { connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
+import type { Hosts } from './hosts.ts'
 import type { LoopDelay } from './loop-delay.ts'
 import type { NamedDepth } from './queue-depths.ts'
 import type { WatchedActor } from './watch.ts'
 
 export type LiveRun = {
+  /** At most `MOST_TOLD`: deciders and silent processes first. */
   readonly actors: readonly WatchedActor[]
+  /** Number of all actors, and what each host does. Older heads tell neither. */
+  readonly actorsInAll?: number
+  readonly hosts?: Hosts
   /** Rollouts asked for and not yet over. */
   readonly openWork: number
   /** Number of publishes to queues that failed so far. Each was tried again. */

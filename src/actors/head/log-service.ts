@@ -61,6 +61,8 @@ export type LogServiceOptions = {
   readonly announceMs?: number
   /** After this silence of a worker its work goes to another. */
   readonly ackWaitMs?: number
+  /** Whether work that is late on one host is given to a second one. */
+  readonly copies?: boolean
   readonly platform?: Platform
 }
 
@@ -91,6 +93,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   const { clock } = platform
   const subjects = subjectsOf(log.run)
   const deadLetters = openDeadLetters(log, clock)
+  let isOver = log.positionOf('key', 'RunCompleted') !== null
   const reading = deadLettering(deadLetters)
   const rollback = openRollbackCheck(log, epoch)
   const personPause = openPersonPause({
@@ -108,6 +111,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     work,
     clock,
     epoch,
+    copies: options.copies,
     report: (event) => appendIfPossible(event),
   })
   const cursor = openPublishedCursor(log, publisher)
@@ -147,6 +151,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
       .map((event, index) => ({ event, ...itemAt(appended, index) }))
       .filter(({ duplicate }) => !duplicate)
     for (const { event, position } of fresh) publisher.note(event, position)
+    isOver ||= fresh.some(({ event }) => event.envelope.type === 'RunCompleted')
     admission.observe(fresh)
     onAppended?.(fresh)
     return appended
@@ -182,6 +187,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
         epoch,
         time: clock.now(),
         ...(personPause.now() === null ? {} : { paused: true }),
+        ...(isOver ? { over: true } : {}),
       }),
     )
     if (diskPause.since() === null) cursor.keep()

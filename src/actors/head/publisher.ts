@@ -8,8 +8,9 @@ import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { CheckedEvent } from '../../events/codec.ts'
 import { unpackFast } from '../../events/fast-unpack.ts'
 import type { EventLog } from '../../events/log.ts'
-import { EPOCH_HEADER, POSITION_HEADER, subjectsOf } from '../../events/subjects.ts'
+import { COPY_HEADER, EPOCH_HEADER, POSITION_HEADER, subjectsOf } from '../../events/subjects.ts'
 import { openQueuedWork, type QueuedWork, queueStall } from '../runtime/queued-work.ts'
+import { openStragglers } from '../runtime/stragglers.ts'
 import { eventQueue, type WorkKind } from '../runtime/work.ts'
 
 export type EventPublisher = {
@@ -44,6 +45,8 @@ export type PublisherOptions = {
   readonly epoch: number
   /** Appends an event of the head itself. */
   readonly report: (event: NewEvent) => void
+  /** Whether work that is late on one host is given to a second one. */
+  readonly copies?: boolean
 }
 
 /** `done` is the natural key of the result if the event asks for work. */
@@ -55,10 +58,20 @@ type Row = {
 }
 
 const PAGE = 1_000
+/** Time between looks for late work. */
+const LOOK_MS = 2_000
 /** Name under which the log keeps `oldestOpen`, so that a start reads no more than it must. */
 export const OLDEST_OPEN = 'oldest_open_work'
 
-export function openPublisher({ log, bus, work, clock, epoch, report }: PublisherOptions): EventPublisher {
+export function openPublisher({
+  log,
+  bus,
+  work,
+  clock,
+  epoch,
+  report,
+  copies = false,
+}: PublisherOptions): EventPublisher {
   const subjects = subjectsOf(log.run)
   const kinds = new Map(work.map((kind) => [kind.type as string, kind]))
   const queues = new Map<string, QueuedWork>()
@@ -68,6 +81,8 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
       report(queueStall('head', queue.name, trouble))
     queues.set(type, openQueuedWork({ bus, queue, onTrouble, clock }))
   }
+  const stragglers = new Map(work.map(({ type }) => [type as string, openStragglers(clock)]))
+  let looking = false
   /** Positions at which the work of each key was asked for, in order. */
   const asked = new Map<string, number>()
   let recent: Row[] = []
@@ -81,11 +96,41 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
   function openUnlessDone(type: string, done: string, position: number): void {
     if (log.positionOf('key', done) !== null) return
     asked.set(done, position)
-    queues.get(type)?.open(done, () => {
-      const row = log.row(position)
-      if (!row) throw new TypeError(`the log has no position ${position}`)
-      return { subject: subjects.evt(type), body: row.body, id: row.id, headers: headersOf(position, epoch) }
-    })
+    stragglers.get(type)?.begin(done)
+    queues.get(type)?.open(done, () => messageOf(type, position))
+  }
+
+  function messageOf(type: string, position: number) {
+    const row = log.row(position)
+    if (!row) throw new TypeError(`the log has no position ${position}`)
+    return { subject: subjects.evt(type), body: row.body, id: row.id, headers: headersOf(position, epoch) }
+  }
+
+  /** Gives late work to a second host if all work is in hand: then somebody may have free slots. */
+  async function copyLate(): Promise<void> {
+    for (const { type } of work) {
+      const known = stragglers.get(type)
+      const keys = known?.late() ?? []
+      if (keys.length === 0 || (await bus.queueDepth(eventQueue(log.run, type))).pending > 0) continue
+      for (const done of keys) {
+        const position = asked.get(done)
+        if (position === undefined) continue
+        const { subject, body, id, headers } = messageOf(type, position)
+        await bus.publishWork(subject, body, `${id}#copy`, { ...headers, [COPY_HEADER]: '1' })
+        known?.given(done)
+      }
+    }
+  }
+
+  function lookForLate(): void {
+    if (looking || !bus.connected()) return
+    looking = true
+    // A copy that cannot be published now is published at the next look. The work is in hand anyway.
+    copyLate()
+      .catch(() => {})
+      .finally(() => {
+        looking = false
+      })
   }
 
   /** Opens the work that was asked for before this head began and that has no result. */
@@ -144,11 +189,15 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
   }
 
   openWorkOfLog()
+  const endLooks = copies ? clock.every(LOOK_MS, lookForLate) : () => {}
 
   return {
     note(event, position) {
       const { key, envelope, body } = event
-      if (key !== null && asked.delete(key)) for (const queue of queues.values()) queue.close(key)
+      if (key !== null && asked.delete(key)) {
+        for (const queue of queues.values()) queue.close(key)
+        for (const known of stragglers.values()) known.end(key)
+      }
       const done = kinds.get(envelope.type)?.done({ ...envelope, position } as LoggedEvent) ?? null
       recent.push({ position, type: envelope.type, body, done })
     },
@@ -182,6 +231,7 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
       return recent[0]?.position ?? log.head().position + 1
     },
     stop() {
+      endLooks()
       for (const queue of queues.values()) queue.stop()
     },
   }

@@ -7,6 +7,7 @@ import { type RunTurn, turnOf } from '../../events/run-turn.ts'
 import { type Life, lifeOf, parseProcess } from '../../platform/process-id.ts'
 import { countNotServed } from '../learner/targets.ts'
 import { askHead, type LiveRun } from './liveness.ts'
+import { type Code, codesOf } from './other-code.ts'
 
 export type RunState = {
   /** The name of its folder, by which it is addressed. */
@@ -36,6 +37,8 @@ export type RunState = {
   readonly notServed: number
   /** Notes of each worker's processes at their last start, by the worker's name. */
   readonly notes: Readonly<Record<string, string>>
+  /** Code of each worker's process at its last start. Null for one that told none. */
+  readonly codes: Readonly<Record<string, Code>>
 }
 
 /** Whether the head of a run lives: asked over the bus if that cannot be seen from here. */
@@ -82,6 +85,7 @@ export function runStateOf(log: LogReader, run: string, lives: boolean): RunStat
     stalls: log.countOf('StallDetected'),
     notServed: countNotServed(log),
     notes: notesOf(log),
+    codes: codesOf(log),
   }
 }
 

@@ -8,12 +8,14 @@ import type { EventLog } from '../../events/log.ts'
 import { pack } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
+import { overMark } from '../runtime/run-over.ts'
 import type { WorkKind } from '../runtime/work.ts'
 import { takeFence } from './fence.ts'
+import { openHostFacts } from './hosts.ts'
 import type { LiveRun } from './liveness.ts'
 import { type LogService, startLogService } from './log-service.ts'
 import { queueDepths } from './queue-depths.ts'
-import { type Watch, watchActors } from './watch.ts'
+import { type Watch, type WatchedActor, watchActors } from './watch.ts'
 
 export type ServedRun = {
   readonly service: LogService
@@ -36,6 +38,8 @@ export type ServeRunOptions = {
   readonly alone: boolean
   /** Time for which a silent head keeps the run, and time between its renewals. For tests. */
   readonly fenceTimes?: { readonly leaseMs: number; readonly renewMs: number }
+  /** Whether work that is late on one host is given to a second one. */
+  readonly copies?: boolean
   /** Brings a broker back that answers nothing. Without it the silence can only be told. */
   readonly reviveBroker?: (reason: string) => void
   /** The process's own measurements, for `rl status`. */
@@ -64,6 +68,7 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
   const undo: (() => Promise<void> | void)[] = []
   let service: LogService | null = null
   let toldSilence = 0
+  let epoch = 0
 
   /** Tells an event. A log begins with RunStarted, or the run could never begin. So earlier events are not written. */
   function tell(event: NewEvent): void {
@@ -85,6 +90,14 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     reviveBroker?.('nats-server does not answer')
   }
 
+  /** A role that is cut off from the broker while this head ends hears of the end later. */
+  async function markIfOver(): Promise<void> {
+    if (log.positionOf('key', 'RunCompleted') !== null)
+      await overMark(bus, run)
+        .set(epoch)
+        .catch(() => {})
+  }
+
   async function close(): Promise<void> {
     for (const step of undo.splice(0).reverse()) await step()
   }
@@ -92,17 +105,24 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     const after = Number(log.meta('epoch') ?? 0)
     const fence = await takeFence({ bus, run, after, alone, onSilence, platform, ...fenceTimes })
     undo.push(fence.release)
+    epoch = fence.epoch
     log.setMeta('epoch', String(fence.epoch))
+    undo.push(markIfOver)
+    const hostFacts = openHostFacts(log)
     const watch = watchActors(log, { heartbeatMs, platform })
     const started = await startLogService({
       log,
       bus,
       work,
       queues,
+      copies: options.copies,
       epoch: fence.epoch,
       admit: (event) => fence.refusal() ?? watch.admit(event),
       refusal: fence.refusal,
-      onAppended: watch.observe,
+      onAppended(events) {
+        watch.observe(events)
+        hostFacts.observe(events)
+      },
       ackWaitMs: 2 * heartbeatMs,
       platform,
     })
@@ -113,8 +133,11 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     const depths = queueDepths({ bus, run, work, queues: queues ?? [], now: platform.clock.now })
     const tellActors = (): Uint8Array => {
       const found = depths()
+      const actors = watch.actors()
       return pack({
-        actors: watch.actors(),
+        actors: toldOf(actors),
+        actorsInAll: actors.length,
+        hosts: hostFacts.hostsOf(actors),
         openWork: started.openWork(),
         queueFailures: started.queueFailures(),
         pausedSince: started.pausedSince(),
@@ -130,6 +153,15 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     await close()
     throw error
   }
+}
+
+/** Actors of which one answer tells: one message of the broker holds no more. */
+const MOST_TOLD = 200
+
+function toldOf(actors: readonly WatchedActor[]): readonly WatchedActor[] {
+  if (actors.length <= MOST_TOLD) return actors
+  const rank = ({ decider, stalled }: WatchedActor) => (stalled ? 2 : decider ? 1 : 0)
+  return actors.toSorted((a, b) => rank(b) - rank(a)).slice(0, MOST_TOLD)
 }
 
 function brokerStall(since: number, now: number): NewEvent {

@@ -23,6 +23,7 @@ import { hasBegun, startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
 import { itemAt } from '../../item-at.ts'
 import { providerOf } from '../../models/registry.ts'
+import { codeDigest, packageVersion } from '../../package.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
 import { giveSigns } from '../../platform/signs-of-life.ts'
 import { loadAllUserParts, loadUserParts } from '../../user-parts.ts'
@@ -47,6 +48,7 @@ import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
 import { checkNeededFiles } from './needed-files.ts'
 import { openNotifier } from './notify.ts'
+import { openCodeCheck } from './other-code.ts'
 import { checkActing, markOwn } from './own-runs.ts'
 import { besidePages, INTERRUPTED, type OpenPages, type ShowPages } from './pages.ts'
 import { backendLine } from './terminal/backend-line.ts'
@@ -107,6 +109,8 @@ async function runHead(options: StartOptions, showPages: ShowPages): Promise<num
     nats: options.nats === null ? undefined : addressFromEnvironment(options.nats),
     cluster: options.cluster ?? undefined,
     work: [ROLLOUT_WORK],
+    // Agents outside take hours for a rollout, and are paid for each.
+    copies: config.environment.player === 'own',
     heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
     minFreeBytes: config.run.expert.keepFreeMegabytes * 1024 * 1024,
     onBrokerRestart: display.say,
@@ -139,9 +143,11 @@ async function runHead(options: StartOptions, showPages: ShowPages): Promise<num
       mostStartMs: config.run.deadlines.expert.coldStartSeconds * 1000,
     })
     const notifier = config.ui?.notify === undefined ? null : openNotifier(config.ui.notify, display.say)
+    const seeCode = openCodeCheck({ version: packageVersion(), digest: codeDigest() }, display.say)
     const view = await subscribe({ bus: core.bus, run, from: shown + 1 }, (event) => {
       display.see(event, event.position >= begun.position)
       if (event.position >= begun.position) notifier?.see(event)
+      if (event.position >= begun.position) seeCode(event)
       over.see(event)
       if (event.type === 'IterationCompleted' || event.type === 'RunCompleted') projections.follow()
     })

@@ -16,6 +16,7 @@ import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import type { ActorStatus } from '../runtime/status.ts'
 import { isProcess, openLeases, VACANT_BEATS } from './leases.ts'
 import type { Admit } from './log-service.ts'
+import { perMinuteOf, rateAfter, type WorkRate } from './work-rate.ts'
 
 export type Watch = {
   /** Refuses a second decider of a role. The log service calls it. */
@@ -39,9 +40,11 @@ export type WatchedActor = ActorStatus & {
   /** Milliseconds since it was last heard of. */
   readonly silentMs: number
   readonly stalled: boolean
+  /** Pieces of work that it did in the last minute. Null if that is not known. */
+  readonly perMinute: number | null
 }
 
-type Entry = { status: ActorStatus; heardAt: number; stalled: boolean }
+type Entry = { status: ActorStatus; heardAt: number; stalled: boolean; rate: WorkRate }
 
 /** Shape of a heartbeat. Any publisher of heartbeats may publish nonsense, which is ignored. */
 export const HEARTBEAT = z.object({
@@ -68,6 +71,9 @@ export const HEARTBEAT = z.object({
   waitsInAll: z.number(),
   startedAt: z.number(),
   rssMb: z.number(),
+  slots: z.int().nonnegative().optional(),
+  done: z.int().nonnegative().optional(),
+  roundTripMs: z.number().nonnegative().optional(),
   counters: z.record(z.string().max(200), z.number()),
   leaving: z.boolean(),
 }) satisfies z.ZodType<ActorStatus>
@@ -117,8 +123,11 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
     if (status.leaving) {
       entries.delete(status.worker)
       leases.release(status.worker)
-    } else if (entries.has(status.worker) || actorsOf(status.role) < MOST_ACTORS)
-      entries.set(status.worker, { status, heardAt: clock.monotonic(), stalled: false })
+    } else if (entries.has(status.worker) || actorsOf(status.role) < MOST_ACTORS) {
+      const heardAt = clock.monotonic()
+      const rate = rateAfter(entries.get(status.worker)?.rate, status.done ?? 0, heardAt)
+      entries.set(status.worker, { status, heardAt, stalled: false, rate })
+    }
   }
 
   function actorsOf(role: Role): number {
@@ -198,10 +207,11 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
     },
     actors() {
       const now = clock.monotonic()
-      return [...entries.values()].map(({ status, heardAt, stalled }) => ({
+      return [...entries.values()].map(({ status, heardAt, stalled, rate }) => ({
         ...status,
         silentMs: Math.round(now - heardAt),
         stalled,
+        perMinute: status.done === undefined ? null : perMinuteOf(rate, status.done, now),
       }))
     },
     forget(pid, place = platform.self.place) {

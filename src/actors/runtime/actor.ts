@@ -1,10 +1,10 @@
 /**
  * One actor process: a role's worker on the bus, with or without its decider. It sends heartbeats, names what it waits
- * for, does jobs and takes work from queues. It survives short absences of the head, and ends if the head stays away.
+ * for, does jobs and takes work from queues. It waits while the head is away, and ends when the run is over.
  */
 import { pause } from '../../clock.ts'
 import type { Bus, BusAddress } from '../../events/bus.ts'
-import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import type { NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
 import { tellFaults } from '../../events/faults.ts'
 import { connectLog } from '../../events/log-client.ts'
@@ -13,19 +13,20 @@ import { type BusOptions, connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { authorOf } from '../../events/users.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
-import { processText } from '../../platform/process-id.ts'
 import type { Decider } from '../decider/decider.ts'
 import type { Job } from '../decider/jobs.ts'
 import { openDecidedJobs } from './decided-jobs.ts'
 import { type DeciderHost, hostDecider } from './decider-host.ts'
 import { openDeliveries } from './deliveries.ts'
-import { HEAD_GONE_MS, headGone } from './head-gone.ts'
+import { HEAD_GONE_MS } from './head-gone.ts'
+import { type Elsewhere, openHeadWatch } from './head-watch.ts'
 import type { KeyFrames } from './key-frame.ts'
 import { openPerformer } from './performing.ts'
 import { openRolloutGate } from './rollout-gate.ts'
+import { overMark } from './run-over.ts'
 import { type ActorStatus, openStatus } from './status.ts'
 import { takeQueues } from './take-queues.ts'
-import { takeRole } from './take-role.ts'
+import { actorStarted, takeRole } from './take-role.ts'
 import { openTelling } from './telling.ts'
 import { openWaits, type Wait } from './waits.ts'
 import type { Worker } from './worker.ts'
@@ -40,8 +41,10 @@ export type ActorOptions = {
   readonly frames?: KeyFrames
   readonly worker: Worker
   readonly heartbeatMs?: number
-  /** Longest absence of the head, after which the actor ends itself. */
+  /** Time until the first sign of a head, after which the actor ends itself. */
   readonly headGoneMs?: number
+  /** Present if no head started this process. It tells then of the head's absence, and ends when the run is over. */
+  readonly elsewhere?: Elsewhere
   /** Highest number of tries of a job or a piece of work. */
   readonly attempts?: number
   /** Stands in ActorStarted, e.g. the model and its backend. */
@@ -61,9 +64,11 @@ export type ActorOptions = {
 export type Actor = {
   readonly name: string
   readonly status: () => ActorStatus
-  /** Resolves when the actor was stopped. Fails if it cannot go on, e.g. with `actor.head-gone`. */
+  /** Resolves when the actor was stopped, or the run is over. Fails if it cannot go on, e.g. with `actor.head-gone`. */
   readonly done: Promise<void>
-  /** Finishes the work in hand or gives it back, says so, and leaves. */
+  /** Takes no new work, finishes the work in hand within the time, gives the rest back at once, and leaves. */
+  readonly drain: (graceMs: number) => Promise<void>
+  /** Gives the work in hand back, says so, and leaves. */
   readonly stop: () => Promise<void>
 }
 
@@ -88,11 +93,15 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const waits = openWaits(name, clock)
   const abort = new AbortController()
   const stopping = abort.signal
+  /** Aborted as soon as no new work may begin here. */
+  const noMore = new AbortController()
   let host: DeciderHost | null = null
   let leaving = false
   /** True once all work in hand is finished or given back. */
   let left = false
-  let headSeenAt = clock.monotonic()
+  let isOver = false
+  let doneCount = 0
+  let roundTripMs: number | undefined
   let fail: (error: unknown) => void = () => {}
   let finish: () => void = () => {}
   const done = new Promise<void>((resolve, reject) => {
@@ -101,7 +110,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   })
   done.catch(() => {})
 
-  const gate = openRolloutGate(stopping)
+  const gate = openRolloutGate(noMore.signal)
   const secrets = address.token ? [address.token] : []
   const telling = openTelling({ role, name, log, secrets, stopping, fail })
   const performer = openPerformer({ bus, log, actor: name, worker, waits, clock })
@@ -116,6 +125,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     log,
     telling,
     stopping,
+    noMore: noMore.signal,
     fail,
     clock,
     giveUp: options.giveUp ?? (() => null),
@@ -130,23 +140,64 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     hasDecider: decider !== undefined,
     host: () => host,
     waitsOf: options.waits,
+    done: () => doneCount,
+    roundTripMs: () => roundTripMs,
+    draining: () => noMore.signal.aborted,
     leaving: () => left,
   })
 
   function beat(): void {
     if (!leaving) for (const wait of newlyOverdue()) void telling.stall(wait)
-    if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
+    if (!bus.connected()) return
+    bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
+    void measureWay()
   }
 
-  function lookForHead(): void {
-    if (clock.monotonic() - headSeenAt > headGoneMs) fail(headGone(run, headGoneMs))
+  async function measureWay(): Promise<void> {
+    const from = clock.monotonic()
+    try {
+      await bus.flush()
+      roundTripMs = Math.round(10 * (clock.monotonic() - from)) / 10
+    } catch {} // Without a connection there is no way to measure.
   }
+
+  const headWatch = openHeadWatch({
+    run,
+    elsewhere: options.elsewhere,
+    firstMs: headGoneMs,
+    everyMs: heartbeatMs,
+    epoch: log.epoch,
+    obstacle: () => (bus.connected() ? null : `no connection to ${bus.url}`),
+    isOver: () => overMark(bus, run).isSet(log.epoch()),
+    fail,
+    end() {
+      isOver = true
+      void stop()
+    },
+    clock,
+  })
 
   void worker.broken?.then((error) => fail(error))
   const leave: (() => void)[] = []
   const ends: (() => Promise<void>)[] = []
   const timers: (() => void)[] = []
   let endBeats = () => {}
+
+  let taken: Promise<unknown> | null = null
+  /** Resolves when the work in hand is over. */
+  function takeNoMore(): Promise<unknown> {
+    noMore.abort()
+    taken ??= Promise.all(ends.map((end) => end()))
+    return taken
+  }
+
+  async function drain(graceMs: number): Promise<void> {
+    const late = new AbortController()
+    const idle = Promise.all([takeNoMore(), jobs.idle()])
+    await Promise.race([idle, pause(graceMs, AbortSignal.any([late.signal, stopping]), clock)])
+    late.abort()
+    await stop()
+  }
 
   async function stop(): Promise<void> {
     if (leaving) return done.catch(() => {})
@@ -155,7 +206,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     performer.abortAll()
     for (const end of timers) end()
     jobs.stop()
-    const over = Promise.all([host?.stop(), ...ends.map((end) => end())])
+    const over = Promise.all([host?.stop(), takeNoMore()])
     // The actor sends heartbeats while it finishes the work in hand: a leaving actor is not silent.
     const late = new AbortController()
     await Promise.race([over, pause(STOP_MS, late.signal, clock)])
@@ -183,8 +234,9 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       onFailure: telling.failure,
       onGivenUp: telling.givenUp,
     })
-    const ackWaitMs = 2 * heartbeatMs
-    ends.push(...takeQueues({ bus, run, role, worker, log, deliveries, gate, ackWaitMs, attempts, stopping }))
+    const onDone = () => void doneCount++
+    const limits = { ackWaitMs: 2 * heartbeatMs, attempts, stopping, noMore: noMore.signal }
+    ends.push(...takeQueues({ bus, run, role, worker, log, deliveries, gate, onDone, ...limits }))
   }
 
   async function decide(decider: Decider): Promise<void> {
@@ -199,19 +251,20 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     leave.push(
       tellFaults(bus, run, author, clock),
       bus.subscribe(subjects.tap('head'), ({ body }) => {
-        headSeenAt = clock.monotonic()
+        headWatch.hear(body)
         gate.hear(body)
       }),
       bus.serve(subjects.call(`status.${role}`), null, () => pack(status())),
     )
     // The look for the head begins at once: a process that starts without a head would wait for it for ever.
-    timers.push(clock.every(heartbeatMs, lookForHead))
+    timers.push(clock.every(heartbeatMs, headWatch.look))
     const isDecider = decider !== undefined
     const started = actorStarted(
       { role, worker: name, decider: isDecider, note: telling.clean(note) },
       platform,
     )
     await Promise.race([takeRole(log, started, { heartbeatMs, stopping, clock }), done])
+    if (isOver) return { name, status, done, drain, stop }
     endBeats = clock.every(heartbeatMs, beat)
     beat()
     for (const [service, serve] of Object.entries(worker.services ?? {}))
@@ -220,10 +273,10 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     if (decider) await decide(decider)
   } catch (error) {
     await stop()
-    throw error
+    if (!isOver) throw error
   }
   done.catch(() => void stop())
-  return { name, status, done, stop }
+  return { name, status, done, drain, stop }
 }
 
 /** Connects once the worker is prepared. Closes the worker if either fails. */
@@ -235,12 +288,4 @@ async function openBus(worker: Worker, connect: () => Promise<Bus>): Promise<Bus
     await worker.close?.()
     throw error
   }
-}
-
-function actorStarted(
-  { role, worker, decider, note }: Pick<EventData<'ActorStarted'>, 'role' | 'worker' | 'decider' | 'note'>,
-  { hostname: host, self }: Platform,
-): NewEvent<'ActorStarted'> {
-  const at = { host, pid: self.pid, process: processText(self), node: process.version }
-  return { type: 'ActorStarted', data: { role, worker, ...at, decider, note } }
 }

@@ -21,6 +21,8 @@ export type DecidedJobs = {
   readonly onJob: (open: OpenJob) => void
   /** The log holds the result. */
   readonly onSettled: (done: string) => void
+  /** Resolves when no job is in hand. */
+  readonly idle: () => Promise<void>
   readonly stop: () => void
 }
 
@@ -37,17 +39,34 @@ export type DecidedJobsOptions = {
   readonly log: LogClient
   readonly telling: Telling
   readonly stopping: AbortSignal
+  /** No job begins after it. */
+  readonly noMore: AbortSignal
   readonly fail: (error: unknown) => void
   readonly clock: Clock
 }
 
 export function openDecidedJobs(options: DecidedJobsOptions): DecidedJobs {
-  const { bus, run, role, name, worker, performer, attempts, giveUp, log, telling, stopping, fail, clock } =
-    options
+  const {
+    bus,
+    run,
+    role,
+    name,
+    worker,
+    performer,
+    attempts,
+    giveUp,
+    log,
+    telling,
+    stopping,
+    noMore,
+    fail,
+    clock,
+  } = options
   const own = openOwnJobs({
     performer,
     attempts,
     stopping,
+    noMore,
     clock,
     concurrency: worker.concurrency ?? 1,
     onFailure: telling.failure,
@@ -86,6 +105,7 @@ export function openDecidedJobs(options: DecidedJobsOptions): DecidedJobs {
       shared.close(done)
       own.settle(done)
     },
+    idle: own.idle,
     stop: shared.stop,
   }
 }

@@ -11,7 +11,7 @@ import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { isTransient, type LogClient } from '../../events/log-client.ts'
 import { parseRequest } from '../../events/log-protocol.ts'
 import type { Bounds } from '../../events/msgpack.ts'
-import { POSITION_HEADER } from '../../events/subjects.ts'
+import { COPY_HEADER, POSITION_HEADER } from '../../events/subjects.ts'
 import { JOB_KINDS, type Job } from '../decider/jobs.ts'
 import { lateEnd } from './late-work.ts'
 import { isMalformed, LateError, type Performer } from './performing.ts'
@@ -68,6 +68,8 @@ export const sharedJob = z.object({
 
 /** Time for which work is left to another process of the role. */
 const LEFT_MS = 5_000
+/** Time after which a copy is offered again, if this process has the work in hand itself. */
+const COPY_AGAIN_MS = 1_000
 const DONE: WorkResult = { done: true }
 const JOB_BOUNDS: Bounds = { bytes: 1_048_576, values: 65_536 }
 
@@ -107,12 +109,13 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
         delivery,
         new RlError(`the log has no ${queue.kind.type} where this message says`, { code: 'queue.no-event' }),
       )
-    return take(delivery, {
+    const work: Work = {
       job: queue.jobOf(event),
       event,
       cause: event.id,
       giveUp: (lastError, tries) => queue.exhausted(event, tries, lastError),
-    })
+    }
+    return delivery.header(COPY_HEADER) === undefined ? take(delivery, work) : takeCopy(work)
   }
 
   async function takeShared(delivery: Delivery): Promise<WorkResult> {
@@ -143,6 +146,37 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
     const result = tryOrGiveUp(delivery.attempt, work).finally(() => underWay.delete(done))
     underWay.set(done, result)
     return result
+  }
+
+  /**
+   * Takes work that is late on another host. A try that fails is let go: the work itself is in the other's hands, and comes again from
+   * there. If it is late here, the copy is for somebody else.
+   */
+  async function takeCopy(work: Work): Promise<WorkResult> {
+    const { job } = work
+    const [present] = await log.positionsOf([job.done])
+    if (present !== null) return DONE
+    if (underWay.has(job.done)) return { done: false, againMs: COPY_AGAIN_MS }
+    const tried = tryCopy(work).finally(() => underWay.delete(job.done))
+    underWay.set(
+      job.done,
+      tried.then(({ worked }): WorkResult => (worked ? DONE : { done: false, againMs: 1 })),
+    )
+    const { worked, busy } = await tried
+    if (!worked && stopping.aborted) return { done: false, againMs: 1 }
+    return { ...DONE, ...(busy ? { busy } : {}) }
+  }
+
+  async function tryCopy({ job, event, cause }: Work): Promise<{ worked: boolean; busy?: Promise<void> }> {
+    try {
+      await performer.perform({ job, event, cause, attempt: 1, limitMs: job.deadlineMs })
+      return { worked: !stopping.aborted }
+    } catch (error) {
+      if (stopping.aborted) return { worked: false }
+      await onFailure(error, cause)
+      if (!(error instanceof LateError)) return { worked: false }
+      return { worked: false, busy: lateEnd(error.work, job.deadlineMs, stopping, clock) }
+    }
   }
 
   async function tryOrGiveUp(attempt: number, work: Work): Promise<WorkResult> {

@@ -8,6 +8,8 @@ export type OwnJobs = {
   readonly add: (open: OpenJob) => void
   /** The log holds the result. */
   readonly settle: (done: string) => void
+  /** Resolves when no job is in hand. */
+  readonly idle: () => Promise<void>
 }
 
 export type OwnJobsOptions = {
@@ -15,6 +17,8 @@ export type OwnJobsOptions = {
   readonly concurrency: number
   readonly attempts: number
   readonly stopping: AbortSignal
+  /** No job begins after it. */
+  readonly noMore: AbortSignal
   readonly onFailure: (error: unknown, cause: string, willRetry: boolean) => Promise<string>
   /** The last try failed. */
   readonly onGivenUp: (failed: FailedWork, error: unknown) => Promise<void>
@@ -28,18 +32,19 @@ export type OwnJobsOptions = {
 const LIMIT = 2
 
 export function openOwnJobs(options: OwnJobsOptions): OwnJobs {
-  const { performer, concurrency, attempts, stopping, onFailure, onGivenUp, clock = systemClock } = options
+  const { performer, concurrency, attempts, stopping, noMore, onFailure, onGivenUp } = options
+  const { clock = systemClock } = options
   const waiting: OpenJob[] = []
-  let running = 0
+  const inHand = new Set<Promise<void>>()
 
   function runNext(): void {
-    while (running < concurrency && waiting.length > 0 && !stopping.aborted) {
+    while (inHand.size < concurrency && waiting.length > 0 && !noMore.aborted) {
       const open = waiting.shift() as OpenJob
-      running++
-      void runJob(open).finally(() => {
-        running--
+      const job = runJob(open).finally(() => {
+        inHand.delete(job)
         runNext()
       })
+      inHand.add(job)
     }
   }
 
@@ -59,6 +64,9 @@ export function openOwnJobs(options: OwnJobsOptions): OwnJobs {
   }
 
   return {
+    async idle() {
+      await Promise.all(inHand)
+    },
     add(open) {
       waiting.push(open)
       runNext()

@@ -2,6 +2,7 @@ import type { Role } from '../../events/envelope.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { processText } from '../../platform/process-id.ts'
 import type { DeciderHost } from './decider-host.ts'
+import { slotsOf } from './take-queues.ts'
 import type { OpenWaits, Wait } from './waits.ts'
 import type { Worker } from './worker.ts'
 
@@ -25,6 +26,11 @@ export type ActorStatus = {
   readonly waitsInAll: number
   readonly startedAt: number
   readonly rssMb: number
+  /** Pieces of work that it takes from queues at a time, and those that it has done. Older actors tell neither. */
+  readonly slots?: number
+  readonly done?: number
+  /** Last measured way to the broker and back, in ms. Absent before the first. */
+  readonly roundTripMs?: number
   /** Counters of its worker, by name. */
   readonly counters: Readonly<Record<string, number>>
   /** True in the last heartbeat of an actor that ends of its own accord. */
@@ -32,7 +38,7 @@ export type ActorStatus = {
 }
 
 /** Waits in a heartbeat: a worker may hold hundreds of rollouts. */
-const WAITS_TOLD = 8
+const WAITS_TOLD = 4
 
 export type StatusOptions = {
   readonly role: Role
@@ -46,6 +52,11 @@ export type StatusOptions = {
   readonly host: () => DeciderHost | null
   /** Lists what a decider in this state waits for. */
   readonly waitsOf?: (context: unknown) => readonly Wait[]
+  /** Work that was taken from queues and done. */
+  readonly done: () => number
+  readonly roundTripMs: () => number | undefined
+  /** Whether it finishes its work and takes no more. */
+  readonly draining: () => boolean
   readonly leaving: () => boolean
 }
 
@@ -56,7 +67,8 @@ export type Status = {
 }
 
 export function openStatus(options: StatusOptions): Status {
-  const { role, name, hasDecider, heartbeatMs, worker, waits, waitsOf, platform, leaving } = options
+  const { role, name, hasDecider, heartbeatMs, worker, waits, waitsOf, platform, done, draining, leaving } =
+    options
   const startedAt = platform.clock.now()
 
   function decidersWaits(): readonly Wait[] {
@@ -64,10 +76,17 @@ export function openStatus(options: StatusOptions): Status {
     return host?.caughtUp() && waitsOf ? waitsOf(host.running.context()) : []
   }
 
+  function state(): string {
+    if (draining()) return 'finishing its work'
+    const host = options.host()
+    return host ? (host.caughtUp() ? host.running.state() : 'catching up') : 'working'
+  }
+
   return {
     newlyOverdue: () => waits.newlyOverdue(platform.clock.now(), decidersWaits()),
     status() {
       const host = options.host()
+      const roundTripMs = options.roundTripMs()
       const listed = [...decidersWaits(), ...waits.list()]
       return {
         role,
@@ -76,13 +95,16 @@ export function openStatus(options: StatusOptions): Status {
         pid: platform.self.pid,
         process: processText(platform.self),
         decider: hasDecider,
-        state: host ? (host.caughtUp() ? host.running.state() : 'catching up') : 'working',
+        state: state(),
         position: host?.position() ?? null,
         heartbeatMs,
         waits: listed.slice(0, WAITS_TOLD),
         waitsInAll: listed.length,
         startedAt,
         rssMb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
+        slots: slotsOf(worker),
+        done: done(),
+        ...(roundTripMs === undefined ? {} : { roundTripMs }),
         counters: worker.counters?.() ?? {},
         leaving: leaving(),
       }

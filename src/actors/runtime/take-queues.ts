@@ -1,5 +1,5 @@
 /** Takes a worker's work from its queues: jobs of its role that are shared, events, and what asks for an answer. */
-import type { Bus } from '../../events/bus.ts'
+import type { Bus, Delivery, WorkResult } from '../../events/bus.ts'
 import type { Role } from '../../events/envelope.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { Deliveries } from './deliveries.ts'
@@ -20,6 +20,22 @@ export type TakeQueues = {
   readonly ackWaitMs: number
   readonly attempts: number
   readonly stopping: AbortSignal
+  /** Hears of each piece of work that was done. */
+  readonly onDone: () => void
+  /** Work that has not begun by then is given back. */
+  readonly noMore: AbortSignal
+}
+
+type Take = (delivery: Delivery) => Promise<WorkResult>
+
+/** Returns how many pieces of work a worker takes from queues at a time. */
+export function slotsOf({
+  shared,
+  queues = [],
+  answers = [],
+  concurrency = 1,
+}: TakeQueues['worker']): number {
+  return [...queues, ...answers].reduce((sum, { concurrency }) => sum + concurrency, shared ? concurrency : 0)
 }
 
 /** Returns for each queue a function that ends the taking, and resolves when the work in hand is over. */
@@ -34,24 +50,35 @@ export function takeQueues({
   ackWaitMs,
   attempts,
   stopping,
+  onDone,
+  noMore,
 }: TakeQueues): readonly (() => Promise<void>)[] {
   const { shared, queues = [], answers = [], concurrency = 1 } = worker
   const ends: (() => Promise<void>)[] = []
-  if (shared) ends.push(bus.work({ ...jobQueue(run, role), concurrency, ackWaitMs }, deliveries.takeShared))
+  const counted =
+    (take: Take): Take =>
+    async (delivery) => {
+      const result = await take(delivery)
+      if (result.done) onDone()
+      return result
+    }
+  if (shared)
+    ends.push(bus.work({ ...jobQueue(run, role), concurrency, ackWaitMs }, counted(deliveries.takeShared)))
   for (const { queue, concurrency, take } of answers)
     ends.push(
-      bus.work({ ...queue, concurrency, ackWaitMs }, (delivery) =>
-        take(delivery, { bus, log, attempts, stopping }),
+      bus.work(
+        { ...queue, concurrency, ackWaitMs },
+        counted((delivery) => take(delivery, { bus, log, attempts, stopping })),
       ),
     )
   for (const queue of queues)
     ends.push(
       bus.work(
         { ...eventQueue(run, queue.kind.type), concurrency: queue.concurrency, ackWaitMs },
-        async (delivery) => {
+        counted(async (delivery) => {
           await gate.opened()
-          return stopping.aborted ? { done: false, againMs: 1 } : deliveries.takeEvent(queue, delivery)
-        },
+          return noMore.aborted ? { done: false, againMs: 1 } : deliveries.takeEvent(queue, delivery)
+        }),
       ),
     )
   return ends

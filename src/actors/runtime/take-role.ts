@@ -1,7 +1,10 @@
 import { type Clock, pause } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
-import type { NewEvent } from '../../events/catalogue.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { codeDigest, packageVersion } from '../../package.ts'
+import type { Platform } from '../../platform/platform.ts'
+import { processText } from '../../platform/process-id.ts'
 
 export type TakeRoleOptions = {
   readonly heartbeatMs: number
@@ -29,4 +32,14 @@ export async function takeRole(
       await pause(heartbeatMs / 4, stopping, clock)
     }
   }
+}
+
+/** The event by which a process takes up a role: it tells its place, its code and its version of Node. */
+export function actorStarted(
+  { role, worker, decider, note }: Pick<EventData<'ActorStarted'>, 'role' | 'worker' | 'decider' | 'note'>,
+  { hostname: host, self }: Platform,
+): NewEvent<'ActorStarted'> {
+  const code = { version: packageVersion(), digest: codeDigest() }
+  const at = { host, pid: self.pid, process: processText(self), node: process.version, code }
+  return { type: 'ActorStarted', data: { role, worker, ...at, decider, note } }
 }

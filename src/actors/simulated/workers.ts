@@ -7,6 +7,7 @@ import { seedOf } from '../../random.ts'
 import type { JudgeRollouts, LoadTasks } from '../decider/jobs.ts'
 import { slotName } from '../decider/names.ts'
 import { rolloutQueue } from '../environment/rollout-queue.ts'
+import { rolloutsAtATime } from '../environment/rollouts-at-a-time.ts'
 import type { ModelRole } from '../learner/checkpoints.ts'
 import { VERSION_EVENTS } from '../learner/version-events.ts'
 import { openTaskBook, readEvents, trajectoryBook } from '../rollout/log-queries.ts'
@@ -78,7 +79,10 @@ export function simulatedWorker(role: Role, config: Config, log: LogClient): Wor
   }
   return {
     concurrency: 64,
-    queues: role === 'environment' ? [rolloutQueue(run.deadlines.rolloutSeconds * 1000)] : [],
+    queues:
+      role === 'environment'
+        ? [rolloutQueue(run.deadlines.rolloutSeconds * 1000, rolloutsAtATime(config))]
+        : [],
     jobs: jobs[role],
   }
 }

@@ -113,7 +113,7 @@ export const runEvents = {
     by: AUTHORS,
   }),
   ActorStarted: define({
-    v: 2,
+    v: 3,
     by: AUTHORS,
     summary: 'A process took up a role.',
     schema: z.strictObject({
@@ -125,6 +125,8 @@ export const runEvents = {
       process: z.string().max(100).optional(),
       /** Version of Node in the process. `unknown` in events of version 1. */
       node: z.string(),
+      /** Version of the package, and `codeDigest`. Absent in events of versions 1 and 2. */
+      code: z.strictObject({ version: z.string().max(100), digest: sha256 }).optional(),
       decider: z.boolean(),
       note: z.string(),
     }),

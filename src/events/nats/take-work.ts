@@ -12,6 +12,8 @@ const MOST_PULL_MS = 4_000
 /** Pulls in progress at a time. The server keeps 512 pulls of all workers. */
 const PULLS = 2
 const AGAIN_MS = 250
+/** Longest wait for what the server sent before the taking ended. */
+const DRAIN_MS = 1_000
 
 type Pull = { left: number; readonly timer: NodeJS.Timeout }
 
@@ -86,6 +88,8 @@ export function takeWork(
       endPull(message.subject)
       return
     }
+    // It was on its way when the taking ended: another worker has it at once.
+    if (ended) return void message.respond(encoder.encode('-NAK'))
     const work = handle(message).finally(() => {
       inHand.delete(work)
       pull()
@@ -119,13 +123,23 @@ export function takeWork(
   reconnected.add(pullAnew)
   pull()
 
+  /** Hears what the server has sent by now. Without a connection there is nothing to hear. */
+  async function hearTheRest(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, DRAIN_MS)
+    })
+    await Promise.race([subscription.drain().catch(() => {}), late])
+    clearTimeout(timer)
+    subscription.unsubscribe()
+  }
+
   return async function endWork() {
     ended = true
     clearTimeout(again)
     reconnected.delete(pullAnew)
     forgetPulls()
-    subscription.unsubscribe()
-    await Promise.all(inHand)
+    await Promise.all([hearTheRest(), ...inHand])
   }
 }
 
