@@ -17,15 +17,20 @@ import { settingHere } from './setting.ts'
 export const command: Command = {
   summary: 'checks what this machine has and says what to do about the rest',
   help: `
-rl doctor [--json]
+rl doctor [--join FILE] [--json]
 
 Checks node, nats-server, SQLite, tensor backends, needs of the settings (a sandbox, a browser) and free disk, a line each.
+--join FILE checks in their place what a host needs to join a run by that file: the file, the code, the way to the
+broker, the run, keys of endpoints, the clock, the log's store and the disk.
 The exit status is 1 if something is missing without which nothing runs. --json prints one object a line.
 `,
   async run(argv) {
-    const { values } = parseCommandLine({ options: { json: { type: 'boolean', default: false } } }, argv)
+    const { values } = parseCommandLine(
+      { options: { json: { type: 'boolean', default: false }, join: { type: 'string' } } },
+      argv,
+    )
     let failed = false
-    for await (const finding of findings()) {
+    for await (const finding of values.join === undefined ? findings() : joining(values.join)) {
       failed ||= finding.result === 'fail'
       if (values.json) printJson(finding)
       else process.stdout.write(`${line(finding)}\n`)
@@ -44,6 +49,13 @@ async function* findings(): AsyncGenerator<Finding> {
   yield* broken
   for (const setting of settings) yield* await checked(async () => setting)
   yield* await checked(settingHere)
+  yield disk()
+}
+
+async function* joining(file: string): AsyncGenerator<Finding> {
+  const { joinFindings } = await import('./doctor-join.ts')
+  yield node()
+  yield* joinFindings(file)
   yield disk()
 }
 

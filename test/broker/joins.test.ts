@@ -1,4 +1,5 @@
 /** Hosts that join a run: their files, their keys, and the end of their right, on a real broker with TLS. */
+import '../../src/setting-packages.ts'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -6,16 +7,30 @@ import * as assert from 'uvu/assert'
 import { checkJoined, joinedAddress } from '../../src/actors/joined.ts'
 import { type JoinFile, newJoin, readJoinFile, readJoins, writeJoins } from '../../src/broker/joins.ts'
 import { command } from '../../src/cli/join.ts'
+import { configDigest, loggable, parseConfig } from '../../src/config.ts'
 import { connectLog } from '../../src/events/log-client.ts'
 import { connectBus } from '../../src/events/nats/connect.ts'
 import { errorOf } from '../support/error-of.ts'
+import { startProcess } from '../support/processes.ts'
 import { startTestHead, temporaryFolder, until } from '../support/run.ts'
 
 const root = temporaryFolder()
 process.env.RL_RUNS = root
 const file = join(temporaryFolder(), 'host.join')
 const head = await startTestHead({ root, cluster: '127.0.0.1' })
-head.service.append([{ type: 'RunPaused', data: { reason: 'an event, so that the run has begun' } }])
+const config = parseConfig({})
+head.service.append([
+  {
+    type: 'RunStarted',
+    data: {
+      config: loggable(config),
+      configDigest: configDigest(config),
+      codeVersion: '0.0.0',
+      seed: config.run.seed,
+      parent: null,
+    },
+  },
+])
 test.after(() => head.close())
 
 const changed = (change: Partial<JoinFile>) => {
@@ -49,6 +64,43 @@ test('a file lets a host in with a key of its own, and with the rights of its ro
   assert.match(refused.message, /RunPaused/)
   log.close()
   await bus.close()
+})
+
+test('rl doctor --join checks all that a host needs', async () => {
+  const told = async () => {
+    const { status, output } = startProcess(['src/rl.ts', 'doctor', '--join', file, '--json'], {
+      RL_RUNS: root,
+    })
+    const end = await status
+    const lines = output()
+      .trim()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+    return { end, findings: lines.map((line) => JSON.parse(line)) as { check: string; result: string }[] }
+  }
+  const results = ({ findings }: Awaited<ReturnType<typeof told>>) =>
+    Object.fromEntries(findings.map(({ check, result }) => [check, result]))
+  const good = await told()
+  assert.is(good.end, 0, JSON.stringify(good))
+  const all = {
+    node: 'ok',
+    file: 'ok',
+    code: 'ok',
+    broker: 'ok',
+    run: 'ok',
+    clock: 'ok',
+    store: 'ok',
+    disk: 'ok',
+  }
+  assert.equal(results(good), all)
+  const kept = readFileSync(file)
+  await changed({ servers: ['tls://127.0.0.1:9'], code: '0'.repeat(64) })
+  const bad = await told()
+  assert.is(bad.end, 1)
+  assert.equal(results(bad), { node: 'ok', file: 'ok', code: 'fail', broker: 'fail', disk: 'ok' })
+  writeFileSync(file, '{}')
+  assert.equal(results(await told()), { node: 'ok', file: 'fail', disk: 'ok' })
+  writeFileSync(file, kept)
 })
 
 test('another run, other code and a stranger authority are errors that say what to do', async () => {
