@@ -42,6 +42,8 @@ const FRAME_EVERY = 50
 
 /** How a head's life ended of its own accord. */
 export type HeadEnd = 'asked' | 'paused' | 'failed'
+/** A role ends by itself once the head says that the run is over. */
+export type RoleEnd = 'asked' | 'over'
 
 export async function headLife(
   { process, config, connect, asked, onActor, folder }: Surroundings,
@@ -140,7 +142,7 @@ export type Trouble = (kind: string, clock: Process['platform']['clock']) => Pro
 export async function roleLife(
   { process, connect, asked, onActor, folder }: Surroundings,
   { role, further, trouble }: { readonly role: Role; readonly further: boolean; readonly trouble: Trouble },
-): Promise<undefined> {
+): Promise<RoleEnd> {
   const { platform } = process
   const user: User = further ? (`${role}-worker` as User) : role
   const bus = await connect(user, `${process.name}-worker`)
@@ -170,8 +172,7 @@ export async function roleLife(
     })
     onActor(actor)
     try {
-      await Promise.race([actor.done, asked])
-      return undefined
+      return await Promise.race([actor.done.then((): RoleEnd => 'over'), asked.then((): RoleEnd => 'asked')])
     } finally {
       await actor.stop()
     }

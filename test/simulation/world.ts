@@ -18,7 +18,15 @@ import { openBroker } from './broker.ts'
 import { connectSimulated, type SimulatedBus } from './bus.ts'
 import { type Expected, violationsOf } from './checks.ts'
 import { type Faults, openFaults, type TimedFault } from './faults.ts'
-import { type HeadEnd, headLife, RUN, roleLife, type Surroundings, type Trouble } from './lives.ts'
+import {
+  type HeadEnd,
+  headLife,
+  type RoleEnd,
+  RUN,
+  roleLife,
+  type Surroundings,
+  type Trouble,
+} from './lives.ts'
 import { DeadProcess, type Machine, never, openProcess, type Process } from './process.ts'
 import { openScheduler } from './scheduler.ts'
 
@@ -134,6 +142,8 @@ export async function runWorld({
   const broker = openBroker({ scheduler, faults, onDone: checkDone })
   const buses = new Set<SimulatedBus>()
   const lives = new Map<string, Life>()
+  /** Roles that ended with the run. */
+  const over = new Set<string>()
   const living = new Map<number, Process>()
   const seats: Seat[] = []
   const serving = new Map<Process, Awaited<ReturnType<typeof serveRun>>>()
@@ -265,8 +275,8 @@ export async function runWorld({
   function live(
     name: string,
     own: Process,
-    begin: (surroundings: Surroundings) => Promise<HeadEnd | undefined>,
-    onEnd: (error: unknown, end: HeadEnd | undefined) => void,
+    begin: (surroundings: Surroundings) => Promise<HeadEnd | RoleEnd>,
+    onEnd: (error: unknown, end: HeadEnd | RoleEnd | undefined) => void,
   ): void {
     let ask = () => {}
     const asked = new Promise<void>((resolve) => {
@@ -279,7 +289,7 @@ export async function runWorld({
     const life: Life = { process: own, ask, actor: null, ended }
     lives.set(name, life)
     say(`${name} starts as process ${own.platform.self.pid} on ${own.machine.name}`)
-    const end = (error: unknown, how: HeadEnd | undefined) => {
+    const end = (error: unknown, how: HeadEnd | RoleEnd | undefined) => {
       tellEnd()
       if (lives.get(name) === life) lives.delete(name)
       onEnd(error, how)
@@ -288,7 +298,7 @@ export async function runWorld({
       if (!ending) end(null, undefined)
     })
     let ending = false
-    const leave = (error: unknown, how: HeadEnd | undefined) => {
+    const leave = (error: unknown, how: HeadEnd | RoleEnd | undefined) => {
       if (!own.isAlive()) return
       ending = true
       own.die()
@@ -376,11 +386,13 @@ export async function runWorld({
       own,
       (surroundings) =>
         roleLife(surroundings, { role: one.role, further: one.further, trouble: troubleOf(own) }),
-      () => {
+      (_error, end) => {
+        // It is not started again, as a supervisor leaves a process alone that ended well.
+        if (end === 'over') over.add(name)
         const head = seats.find(({ process: head }) => head?.isAlive())?.process
         const { pid, place } = own.platform.self
         if (head) serving.get(head)?.watch.forget(pid, place)
-        if (!finishing && name === one.name)
+        if (!finishing && name === one.name && !over.has(name))
           scheduler.at(scheduler.now() + 50 + 450 * faults.draw('start', name), () => startRole(one))
       },
     )
@@ -525,12 +537,14 @@ export async function runWorld({
     const left: string[] = []
     for (const { name } of ROLES) {
       const status = (lives.get(`${name}-again`)?.actor ?? lives.get(name)?.actor)?.status()
+      if (status === undefined && over.has(name)) continue
       if (status === undefined) left.push(`${name} has not taken up its role`)
       else if (status.waitsInAll > 0)
         left.push(`${name} waits still for ${status.waits.map(({ waitingFor }) => waitingFor).join(', ')}`)
     }
+    // Work that came again after its result is nobody's once the roles have ended.
     for (const [name, count] of broker.queued())
-      if (count > 0) left.push(`${count} pieces of work are left in ${name}`)
+      if (count > 0 && over.size === 0) left.push(`${count} pieces of work are left in ${name}`)
     for (const { service } of serving.values())
       if (service.openWork() > 0) left.push(`${service.openWork()} pieces of work are on the books still`)
     return left
