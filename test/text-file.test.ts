@@ -117,15 +117,16 @@ test('files of a desktop that cannot be decoded equal nothing, not even themselv
 /** Files whose text is this project's own or the system's: what is read there was written by the same code. */
 const OWN = [
   /^ablation\/results/,
-  /^actors\/(executing\/kept|head\/(code-version|fence|own-runs)|learner\/kept-model)/,
+  /^actors\/(executing\/kept|head\/(fence|own-runs)|learner\/kept-model)/,
   /^broker\//,
-  /^cli\/(init|start)/,
+  /^cli\/(init|join)/,
   /^environments\/alfworld\/(download|generator\/tables)/,
   /^environment-coding\/src\/(packed-json|result-cache|tries)/,
   /^environment-coding\/src\/providers\/(bwrap|bwrap-sandbox|pyodide)\./,
   /^environment-web\/src\/(environment|miniwob\/site|own\/site)/,
   /^events\/log-mark/,
   /^models\/(hub-folder|local\/file-digests)/,
+  /^package\.ts/,
   /^platform\//,
   /^replay\/expectation/,
 ]

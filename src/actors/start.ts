@@ -192,7 +192,7 @@ async function openWorker(role: Role, config: Config, log: LogClient): Promise<O
   const { simulated } = await loadSetting(config.environment)
   if (simulated) {
     const { simulatedWorker } = await import('./simulated/workers.ts')
-    return { worker: simulatedWorker(role, config, log), note: 'simulated' }
+    return { worker: simulatedWorker(role, config, log, playingOf(config).slots), note: 'simulated' }
   }
   const elsewhere = await executorsFor(role, config, log)
   const opened = await openSetting(config, elsewhere)

@@ -136,6 +136,9 @@ function fails(done: Promise<unknown>): Promise<never> {
   })
 }
 
+/** Rollouts that a process has in hand: the same on every machine, so that a seed is one world. */
+const SLOTS = 64
+
 /** Work of the simulated learner that takes its time; `troubled` makes it throw, hang or be slow. */
 export type Trouble = (kind: string, clock: Process['platform']['clock']) => Promise<void>
 
@@ -160,7 +163,7 @@ export async function roleLife(
       role,
       run: RUN,
       address: ADDRESS,
-      worker: troubled(simulatedWorker(role, config, log), trouble, platform.clock),
+      worker: troubled(simulatedWorker(role, config, log, SLOTS), trouble, platform.clock),
       decider,
       frames,
       heartbeatMs: config.run.expert.heartbeatSeconds * 1000,

@@ -7,7 +7,6 @@ import { seedOf } from '../../random.ts'
 import type { JudgeRollouts, LoadTasks } from '../decider/jobs.ts'
 import { slotName } from '../decider/names.ts'
 import { rolloutQueue } from '../environment/rollout-queue.ts'
-import { rolloutsAtATime } from '../environment/rollouts-at-a-time.ts'
 import type { ModelRole } from '../learner/checkpoints.ts'
 import { VERSION_EVENTS } from '../learner/version-events.ts'
 import { openTaskBook, readEvents, trajectoryBook } from '../rollout/log-queries.ts'
@@ -22,7 +21,8 @@ import {
   simulatedVersions,
 } from './learner.ts'
 
-export function simulatedWorker(role: Role, config: Config, log: LogClient): Worker {
+/** @param slots rollouts that it has in hand at a time, if it plays */
+export function simulatedWorker(role: Role, config: Config, log: LogClient, slots: number): Worker {
   const { run, rewardModel, simulation } = config
   const tasks = openTaskBook(log)
   const models = openVersions(log)
@@ -79,10 +79,7 @@ export function simulatedWorker(role: Role, config: Config, log: LogClient): Wor
   }
   return {
     concurrency: 64,
-    queues:
-      role === 'environment'
-        ? [rolloutQueue(run.deadlines.rolloutSeconds * 1000, rolloutsAtATime(config))]
-        : [],
+    queues: role === 'environment' ? [rolloutQueue(run.deadlines.rolloutSeconds * 1000, slots)] : [],
     jobs: jobs[role],
   }
 }

@@ -17,7 +17,7 @@ const DONE: Readonly<Record<Role, readonly JobKind[]>> = {
 
 for (const [role, kinds] of Object.entries(DONE) as [Role, readonly JobKind[]][])
   test(`${role}: ${kinds.join(', ') || 'no job'}`, () => {
-    const { jobs } = simulatedWorker(role, loadConfig({}), {} as LogClient)
+    const { jobs } = simulatedWorker(role, loadConfig({}), {} as LogClient, 1)
     assert.equal(
       JOB_KINDS.filter((kind) => jobs[kind]),
       kinds,
