@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   status: () => import('./cli/status.ts'),
   join: () => import('./cli/join.ts'),
   alive: () => import('./cli/alive.ts'),
+  head: () => import('./cli/head.ts'),
   pause: () => import('./cli/pause.ts'),
   resume: () => import('./cli/resume.ts'),
   log: () => import('./cli/log.ts'),

@@ -9,6 +9,7 @@ import { sharedJob } from '../../src/actors/runtime/deliveries.ts'
 import { CATALOGUE, type EventType } from '../../src/events/catalogue.ts'
 import { ROLES } from '../../src/events/envelope.ts'
 import { faultReport } from '../../src/events/faults.ts'
+import { headSays } from '../../src/events/head-says.ts'
 import {
   dataSchema,
   envelopeJsonSchema,
@@ -23,7 +24,6 @@ import {
   readRequest,
 } from '../../src/events/log-protocol.ts'
 import { EPOCH_HEADER, POSITION_HEADER } from '../../src/events/subjects.ts'
-import { headSays } from '../../src/events/subscription.ts'
 import { AUTHORS } from '../../src/events/users.ts'
 import type { GeneratedDoc } from './generated.ts'
 

@@ -19,6 +19,8 @@ export type StartOptions = {
   readonly cluster: string | null
   /** The file that lets this host join a run elsewhere. */
   readonly join: JoinFile | null
+  /** Follows the log of a head elsewhere, and goes on if that head ends. */
+  readonly standby: boolean
   /** Joins a run whose head has other code. */
   readonly anyCode: boolean
   readonly worker: boolean

@@ -82,8 +82,10 @@ export async function startBroker({
   mkdirSync(paths.store, { recursive: true, mode: 0o700 })
   await killLeftover(paths.pid, paths.config)
 
+  const member = place?.cluster?.members[place.cluster.index]
   const known = [wanted.port, ...(place ? [USUAL_PORT] : [])]
-  const free = async () => (await firstFree(known, host)) ?? (await freePort(host))
+  /** The other members of a cluster know its port. */
+  const free = async () => member?.port ?? (await firstFree(known, host)) ?? (await freePort(host))
   let port = await free()
   let guard: ChildProcess | null = null
   let ready = false
@@ -187,7 +189,7 @@ export async function startBroker({
       break
     } catch (error) {
       // Somebody may have taken the port between the look and the start.
-      if (attempt === 2) throw error
+      if (attempt === 2 || member) throw error
       port = await freePort(host)
     }
   }

@@ -28,13 +28,18 @@ const SERVER_MS = 398 * DAY_MS
 /**
  * Returns the files of a broker at an address, in a folder that only its owner reads.
  * @param address a name or an IP address: hosts compare it with the certificate
+ * @param name of the files of the server, if the folder holds those of several
  * @example const { ca } = await certificatesFor('10.0.0.1', 'runs/run-1/broker/tls')
  */
-export async function certificatesFor(address: string, folder: string): Promise<Certificates> {
+export async function certificatesFor(
+  address: string,
+  folder: string,
+  name = 'server',
+): Promise<Certificates> {
   const files = {
     ca: join(folder, 'ca.pem'),
-    certificate: join(folder, 'server.pem'),
-    key: join(folder, 'server-key.pem'),
+    certificate: join(folder, `${name}.pem`),
+    key: join(folder, `${name}-key.pem`),
   }
   const authority = await authorityIn(files.ca, join(folder, 'ca-key.pem'))
   const keys = await newKeys()
@@ -52,7 +57,11 @@ export async function certificatesFor(address: string, folder: string): Promise<
       ]),
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      // Brokers of a cluster prove themselves to each other.
+      new x509.ExtendedKeyUsageExtension([
+        x509.ExtendedKeyUsage.serverAuth,
+        x509.ExtendedKeyUsage.clientAuth,
+      ]),
       await x509.AuthorityKeyIdentifierExtension.create(authority.certificate.publicKey),
     ],
   })

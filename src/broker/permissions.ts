@@ -22,7 +22,10 @@ export function permissionsOf(run: string, user: User): Permissions | null {
   if (user === 'head') return null
   const subjects = subjectsOf(run)
   const inboxes = [`${inboxPrefixOf(user)}.>`, `${callInboxOf(user)}.>`]
-  if (user === 'operator') return { publish: [subjects.call('head.control')], subscribe: inboxes }
+  if (user === 'operator') {
+    const calls = ['head.control', 'head.move'].map(subjects.call)
+    return { publish: calls, subscribe: inboxes }
+  }
   const facts = [subjects.evt('>'), subjects.tap('>'), ...inboxes]
   const readers = [
     subjects.log('read'),

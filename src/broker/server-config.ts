@@ -1,11 +1,27 @@
 /** The config of a run's nats-server: its users, their rights, and who may reach it. */
 import { USERS, type User } from '../events/users.ts'
+import { itemAt } from '../item-at.ts'
 import type { Certificates } from './certificates.ts'
 import type { Join } from './joins.ts'
 import { permissionsOf } from './permissions.ts'
 
 /** An address that other hosts reach. */
-export type Place = { readonly host: string; readonly certificates: Certificates }
+export type Place = {
+  readonly host: string
+  readonly certificates: Certificates
+  /** The cluster that the server is part of. Null: it is alone. */
+  readonly cluster: Cluster | null
+}
+
+/** Servers that keep streams together. */
+export type Cluster = {
+  /** Number of this server among the members, from 0. */
+  readonly index: number
+  readonly members: readonly Member[]
+}
+
+/** `port` is that of clients. */
+export type Member = { readonly host: string; readonly port: number }
 
 /**
  * Time limit of a login. A process that folds a long log, or waits for a processor, needs more than the usual
@@ -19,7 +35,8 @@ export type ServerConfig = {
   readonly port: number
   readonly place?: Place
   readonly joins: readonly Join[]
-  readonly passwords: Readonly<Record<User, string>>
+  /** Of users on the server's own machine. */
+  readonly passwords: Readonly<Partial<Record<User, string>>>
   readonly pid: string
   readonly log: string
   readonly store: string
@@ -38,9 +55,12 @@ export function serverConfig({
   store,
 }: ServerConfig): string {
   const users = [
-    ...USERS.map((user) =>
-      userLine(run, user, `user: ${quoted(user)}, password: ${quoted(passwords[user])}`),
-    ),
+    ...USERS.flatMap((user) => {
+      const password = passwords[user]
+      return password === undefined
+        ? []
+        : [userLine(run, user, `user: ${quoted(user)}, password: ${quoted(password)}`)]
+    }),
     ...joins.map(({ user, key }) => userLine(run, user, `nkey: ${quoted(key)}`)),
   ]
   const tls = place
@@ -51,7 +71,8 @@ export function serverConfig({
 }
 `
     : ''
-  return `server_name: ${quoted(`rl-${run}`)}
+  const name = `rl-${run}${place?.cluster ? `-${place.cluster.index}` : ''}`
+  return `server_name: ${quoted(name)}
 host: ${quoted(host)}
 port: ${port}
 ${tls}authorization {
@@ -65,7 +86,32 @@ pid_file: ${quoted(pid)}
 log_file: ${quoted(log)}
 logfile_size_limit: 8MB
 jetstream { store_dir: ${quoted(store)} }
+${place?.cluster ? clusterConfig(run, place, place.cluster) : ''}`
+}
+
+/** The members let nobody in who has no certificate of the run's authority. */
+function clusterConfig(run: string, { host, certificates }: Place, { index, members }: Cluster): string {
+  const routes = members
+    .filter((_, other) => other !== index)
+    .map((member) => `tls://${member.host}:${routePort(member)}`)
+  return `cluster {
+  name: ${quoted(`rl-${run}`)}
+  listen: ${quoted(`${host}:${routePort(itemAt(members, index))}`)}
+  routes: [${routes.map(quoted).join(', ')}]
+  tls {
+    cert_file: ${quoted(certificates.certificate)}
+    key_file: ${quoted(certificates.key)}
+    ca_file: ${quoted(certificates.ca)}
+    verify: true
+    timeout: ${LOGIN_S}
+  }
+}
 `
+}
+
+/** Port at which the members reach each other: 6222 for 4222. */
+function routePort({ port }: Member): number {
+  return port <= 63_535 ? port + 2_000 : port - 2_000
 }
 
 function userLine(run: string, user: User, named: string): string {

@@ -14,6 +14,7 @@ const HELP = `
 npm start -- --role head [options]      runs the closed loop: policy, reward model and tasks improve one another
 npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --nats from any other host
 npm start -- --join FILE               takes up a role on another host (rl join writes the file)
+npm start -- --role head --standby --run ID --nats URL,URL,URL   goes on with a run if its head ends
 
   --role ROLE       head | policy | reward-model | environment | adapter;
                     executor: runs programs for the others, taken from a queue (environment.coding.sandbox.executors)
@@ -25,6 +26,7 @@ npm start -- --join FILE               takes up a role on another host (rl join 
   --cluster ADDRESS the head's own server waits for other hosts at this address of the machine, with TLS; rl join lets them in
   --join FILE       takes up the role of a file that rl join wrote; nothing else is needed
   --any-code        joins a run although its head has other code
+  --standby         follows the log of a run with replicas (--set run.replicas=3), and becomes its head if that ends
   --worker          a further worker of a role: works, but decides nothing
   --grace SECONDS   on SIGTERM a role that no head started takes no new work, finishes within this time and gives the rest back   (30)
   --trust           goes on with a run whose log names modules, servers or programs, if this user did not begin it here
@@ -89,10 +91,14 @@ async function readOptions(argv: readonly string[]): Promise<StartOptions | stri
     throw usage(`--role ${values.role} needs the --run that it belongs to`)
   if (values.cluster !== undefined && values.nats !== undefined)
     throw usage('--cluster is for a server of the head, and --nats for one of your own')
+  const standby = values.standby ?? false
+  if (standby && (role !== 'head' || values.run === undefined))
+    throw usage('--standby is for --role head, and needs the --run that it follows')
   if (values.cluster !== undefined && role !== 'head') throw usage('--cluster is for --role head')
   return {
     ...NONE,
     role,
+    standby,
     config: values.config ?? 'config/default.yaml',
     configGiven: values.config !== undefined,
     set: values.set ?? [],
@@ -109,7 +115,7 @@ async function readOptions(argv: readonly string[]): Promise<StartOptions | stri
   }
 }
 
-const NONE = { cluster: null, join: null, anyCode: false } as const
+const NONE = { cluster: null, join: null, anyCode: false, standby: false } as const
 
 /** Everything that a host needs stands in its file. */
 async function joinOptions(file: string, anyCode: boolean, graceSeconds: number): Promise<StartOptions> {
@@ -119,6 +125,7 @@ async function joinOptions(file: string, anyCode: boolean, graceSeconds: number)
     ...NONE,
     join,
     anyCode,
+    standby: join.role === 'head',
     role: join.role,
     run: join.run,
     worker: join.worker,
@@ -154,6 +161,7 @@ function parse(argv: readonly string[]) {
         nats: { type: 'string' },
         cluster: { type: 'string' },
         join: { type: 'string' },
+        standby: { type: 'boolean' },
         'any-code': { type: 'boolean' },
         worker: { type: 'boolean' },
         grace: { type: 'string', default: '30' },

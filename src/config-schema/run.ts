@@ -23,6 +23,14 @@ export const run = section({
     .describe(
       'Number of policy versions that a rollout may be behind. 0 is synchronous. With 1 an iteration begins while the one before is still trained on.',
     ),
+  replicas: z
+    .int()
+    .min(1)
+    .max(5)
+    .optional()
+    .describe(
+      'Number of brokers of a cluster that keep the log and the queues, e.g. 3. A standby head then goes on if the host of the head ends. Default: 1.',
+    ),
   workers: section({
     environment: positive.default(1).describe('Processes that play episodes.'),
     'reward-model': positive.default(1).describe('Processes that judge.'),

@@ -6,6 +6,7 @@ import {
   fdatasyncSync,
   fsyncSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   renameSync,
@@ -30,6 +31,8 @@ export type BlobStore = {
   /** Returns at most `length` bytes from `offset` on. They are not compared with the name. */
   readonly chunk: (ref: BlobRef, offset: number, length: number) => Uint8Array
   readonly has: (sha256: string) => boolean
+  /** Lists the blobs of the run's own folder. */
+  readonly own: () => readonly BlobRef[]
   /** Takes a blob piece by piece. */
   readonly begin: (ref: BlobRef) => BlobWriter
 }
@@ -157,6 +160,12 @@ export function openBlobStore(folder: string, parents: readonly string[] = []): 
       }
     },
     has: (sha256) => find(sha256) !== undefined,
+    own() {
+      if (!existsSync(folder)) return []
+      return readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((file) => file.isFile() && /^[0-9a-f]{64}$/.test(file.name))
+        .map((file) => ({ sha256: file.name, bytes: statSync(join(file.parentPath, file.name)).size }))
+    },
   }
 }
 

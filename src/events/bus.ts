@@ -1,5 +1,6 @@
 /** The transport as actors see it: subjects, bytes and deadlines. `nats/` implements it over NATS; a simulation may replace it. */
 import type { KeyedStore, KeyedStoreOptions } from './keyed-store.ts'
+import type { RecordStream, RecordStreamOptions } from './record-stream.ts'
 import type { User } from './users.ts'
 
 export type BusAddress = {
@@ -101,6 +102,8 @@ export type Bus = {
   readonly queueDepth: (queue: WorkQueue) => Promise<QueueDepth>
   /** A keyed store, which `ensure` makes. */
   readonly store: (options: KeyedStoreOptions) => KeyedStore
+  /** A stream of records, which `ensure` makes. */
+  readonly records: (options: RecordStreamOptions) => RecordStream
   /** Takes work until it is ended. The end waits for work in hand. */
   readonly work: (
     options: WorkOptions,

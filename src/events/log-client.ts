@@ -5,9 +5,10 @@ import { explain, RlError } from '../errors.ts'
 import { partsWithin } from '../parts-within.ts'
 import { type Platform, systemPlatform } from '../platform/platform.ts'
 import { openBlobTransfer, tooLarge } from './blob-transfer.ts'
-import type { Bus } from './bus.ts'
+import type { Bus, BusMessage } from './bus.ts'
 import { CATALOGUE, type LoggedEvent, type NewEvent } from './catalogue.ts'
 import { type BlobRef, DATA_LIMIT, decodeLoggedAsync, encodeEnvelope, INLINE_DATA_LIMIT } from './codec.ts'
+import { readHeadSays } from './head-says.ts'
 import type { Appended } from './log.ts'
 import {
   type AppendedReply,
@@ -118,13 +119,41 @@ export function connectLog(options: LogClientOptions): LogClient {
     epoch = told
   }
 
+  /** Requests that a head before this epoch may have had are asked again. */
+  let announced = 0
+  const again = new Set<() => void>()
+  let endAnnouncements: (() => void) | null = null
+
+  function hearHead({ body }: BusMessage): void {
+    const { epoch: told = 0 } = readHeadSays(body)
+    if (told <= announced) return
+    const isNew = announced > 0
+    announced = told
+    if (isNew) for (const askAgain of [...again]) askAgain()
+  }
+
+  /** Sends a request. Fails early if another head takes the run meanwhile: the one that had the request may be gone. */
+  async function requestOnce(subject: string, body: Uint8Array): Promise<Uint8Array> {
+    endAnnouncements ??= bus.subscribe(subjects.tap('head'), hearHead)
+    let askAgain = () => {}
+    const early = new Promise<never>((_, reject) => {
+      askAgain = () =>
+        reject(new RlError(`another head has run '${run}' since it was asked`, { code: 'log.not-held' }))
+      again.add(askAgain)
+    })
+    try {
+      return await Promise.race([bus.request(subject, body, { timeoutMs: requestTimeoutMs, hear }), early])
+    } finally {
+      again.delete(askAgain)
+    }
+  }
+
   async function ask<Reply>(subject: string, request: unknown): Promise<Reply> {
     const body = pack(request)
     for (let attempt = 0; ; attempt++) {
       if (closed) throw clientClosed()
       try {
-        const answer = await bus.request(subject, body, { timeoutMs: requestTimeoutMs, hear })
-        return readReply<Reply>(subject, answer)
+        return readReply<Reply>(subject, await requestOnce(subject, body))
       } catch (error) {
         if (!isTransient(error)) throw error
         await pause(Math.min(500, 25 * 2 ** attempt), undefined, clock)
@@ -240,6 +269,7 @@ export function connectLog(options: LogClientOptions): LogClient {
     pending: () => pending,
     close() {
       closed = true
+      endAnnouncements?.()
       for (const group of queue.splice(0)) group.reject(clientClosed())
     },
   }

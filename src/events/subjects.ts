@@ -22,6 +22,8 @@ export type Subjects = {
   readonly append: (user: Author) => string
   /** The log service. `append.*` covers all users except the head. */
   readonly log: (name: 'append' | 'append.*' | 'read' | 'head' | 'has') => string
+  /** Records of a replicated log: the head's alone. */
+  readonly records: string
   readonly blob: (name: 'get' | 'put' | 'put.*') => string
   /** Blobs of a user, as with `append`. So many uploads of one user block no other. */
   readonly put: (user: Author) => string
@@ -47,6 +49,7 @@ export function subjectsOf(run: string): Subjects {
     call: (name) => `${root}.call.${name}`,
     append: (user) => (user === 'head' ? `${root}.log.append` : `${root}.log.append.${user}`),
     log: (name) => `${root}.log.${name}`,
+    records: `${root}.records`,
     blob: (name) => `${root}.blob.${name}`,
     put: (user) => (user === 'head' ? `${root}.blob.put` : `${root}.blob.put.${user}`),
     work: (name) => `${root}.work.${name}`,

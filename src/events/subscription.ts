@@ -2,16 +2,14 @@
  * Reads from a position, then live, without a gap and in order. Live events have their position. Known events are dropped. If one is
  * missing, the log is read.
  */
-import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import type { Platform } from '../platform/platform.ts'
 import type { Bus, BusAddress, BusMessage } from './bus.ts'
 import type { EventType, LoggedEvent } from './catalogue.ts'
+import { readHeadSays } from './head-says.ts'
 import { createLiveBuffer } from './live-buffer.ts'
 import { createLiveCheck } from './live-check.ts'
 import { connectLog, isTransient } from './log-client.ts'
-import { parseRequest } from './log-protocol.ts'
-import type { Bounds } from './msgpack.ts'
 import { connectBus } from './nats/connect.ts'
 import { EPOCH_HEADER, POSITION_HEADER, subjectsOf } from './subjects.ts'
 
@@ -47,23 +45,6 @@ export type Subscription = {
 }
 
 const PAGE = 1_000
-
-const SAID_BOUNDS: Bounds = { bytes: 1024, values: 32 }
-
-export const headSays = z.object({
-  position: z.int().nonnegative(),
-  hash: z.string().max(64).optional(),
-  epoch: z.int().nonnegative().optional(),
-  /** Present if a person has paused the run: no new rollout begins. */
-  paused: z.boolean().optional(),
-  /** Present if the run is over: this head ends, and no other follows. */
-  over: z.boolean().optional(),
-})
-
-/** Decodes and checks an announcement of the head. Errors: `event.malformed`, `bus.bad-request`. */
-export function readHeadSays(body: Uint8Array): z.infer<typeof headSays> {
-  return parseRequest(headSays, body, SAID_BOUNDS)
-}
 
 /**
  * Calls the handler for one event after the other. To see every event exactly once, store `event.position` in the same transaction

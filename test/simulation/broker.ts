@@ -74,6 +74,11 @@ export type Broker = {
   readonly valueOf: (store: string, key: string) => StoredValue | null
   /** Writes if the key still has this revision. */
   readonly update: (store: string, key: string, value: Uint8Array, revision: number) => void
+  readonly ensureRecords: (stream: string) => void
+  readonly lastRecord: (stream: string) => number
+  readonly recordOf: (stream: string, number: number) => Uint8Array | null
+  /** Appends if the newest record has the number `after`, or this very record stands behind it. */
+  readonly appendRecord: (stream: string, body: Uint8Array, after: number) => void
   /** Messages that wait or are in hand, by queue. */
   readonly queued: () => ReadonlyMap<string, number>
   readonly queueNames: () => readonly string[]
@@ -97,6 +102,7 @@ export function openBroker({ scheduler, faults, onDone }: BrokerOptions): Broker
   const takers = new Set<Taker>()
   const queues = new Map<string, Queue>()
   const stores = new Map<string, Map<string, StoredValue>>()
+  const streams = new Map<string, Uint8Array[]>()
 
   function listenersOf(subject: string): readonly Listener[] {
     let those = found.get(subject)
@@ -229,6 +235,22 @@ export function openBroker({ scheduler, faults, onDone }: BrokerOptions): Broker
     ensureStore(name) {
       if (!stores.has(name)) stores.set(name, new Map())
     },
+    ensureRecords(stream) {
+      if (!streams.has(stream)) streams.set(stream, [])
+    },
+    lastRecord(stream) {
+      const records = streams.get(stream)
+      if (records) return records.length
+      throw new RlError(`there are no records ${stream}`, { code: 'bus.failed' })
+    },
+    recordOf: (stream, number) => streams.get(stream)?.[number - 1] ?? null,
+    appendRecord(stream, body, after) {
+      const records = streams.get(stream)
+      if (!records) throw new RlError(`there are no records ${stream}`, { code: 'bus.no-jetstream' })
+      if (records.length === after) records.push(Uint8Array.from(body))
+      else if (Buffer.compare(records[after] ?? new Uint8Array(), body) !== 0)
+        throw new RlError(`${stream} has another record ${after + 1}`, { code: 'record.taken' })
+    },
     valueOf: (name, key) => stores.get(name)?.get(key) ?? null,
     update(name, key, value, expected) {
       const values = stores.get(name)
@@ -243,6 +265,7 @@ export function openBroker({ scheduler, faults, onDone }: BrokerOptions): Broker
     forget: dropQueue,
     wipe() {
       for (const name of [...queues.keys()]) dropQueue(name)
+      // A cluster of brokers keeps records for as long as most of them live.
       stores.clear()
     },
   }

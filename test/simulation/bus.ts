@@ -180,7 +180,7 @@ export function connectSimulated(options: BusOptions): SimulatedBus {
     )
   }
 
-  return {
+  const bus: SimulatedBus = {
     process,
     url: URL,
     user,
@@ -260,9 +260,27 @@ export function connectSimulated(options: BusOptions): SimulatedBus {
         process.platform.newId()
         return call(`${name} ${key}`, () => broker.update(name, key, value, revision))
       },
-      put() {
-        throw new Error('no simulated process puts values')
+      put(key, value) {
+        if (!process.point()) return
+        cross('up', () => {
+          try {
+            broker.update(name, key, value, broker.valueOf(name, key)?.revision ?? 0)
+          } catch {
+            // Nobody hears of a write that failed.
+          }
+        })
       },
+    }),
+    records: ({ name, subject }) => ({
+      ensure: () => call(`records ${name}`, () => broker.ensureRecords(name), STORE_MS),
+      last: () => call(`records ${name}`, () => broker.lastRecord(name), STORE_MS),
+      append: (body, after) =>
+        call(subject, () => {
+          broker.send({ ...messageOf(subject, body), reply: null })
+          broker.appendRecord(name, body, after)
+        }),
+      read: (number) => call(`record ${number}`, () => broker.recordOf(name, number), STORE_MS),
+      onAppended: (callback) => bus.subscribe(subject, callback),
     }),
     work({ name, concurrency, ackWaitMs }, handler) {
       const inHand = new Set<Promise<void>>()
@@ -335,6 +353,7 @@ export function connectSimulated(options: BusOptions): SimulatedBus {
       holeUntil = Math.max(holeUntil, scheduler.now() + ms)
     },
   }
+  return bus
 }
 
 function messageOf(subject: string, body: Uint8Array, headers: Headers = {}): BusMessage {

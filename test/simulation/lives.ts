@@ -4,6 +4,7 @@ import { deciderOf } from '../../src/actors/deciders.ts'
 import type { HeadContext } from '../../src/actors/head/iterations.ts'
 import { headDecider } from '../../src/actors/head/machine.ts'
 import { serveRun } from '../../src/actors/head/serve-run.ts'
+import { standBy } from '../../src/actors/head/standby.ts'
 import { awaitedBy } from '../../src/actors/head/waits.ts'
 import { lastAttempt } from '../../src/actors/last-attempt.ts'
 import { type Actor, startActor } from '../../src/actors/runtime/actor.ts'
@@ -50,11 +51,16 @@ export async function headLife(
   {
     log,
     alone,
+    replicated,
+    silent,
     onServing,
     onCompleted,
   }: {
     readonly log: EventLog
     readonly alone: boolean
+    readonly replicated: boolean
+    /** Revision of an earlier head's record that this process saw in silence as a standby. */
+    readonly silent?: number
     readonly onServing: (served: Awaited<ReturnType<typeof serveRun>>) => void
     readonly onCompleted: () => void
   },
@@ -62,7 +68,9 @@ export async function headLife(
   const { platform } = process
   const heartbeatMs = config.run.expert.heartbeatSeconds * 1000
   const bus = await connect('head', 'head-log')
-  const served = await serveRun({ log, bus, work: [ROLLOUT_WORK], heartbeatMs, alone, measured, platform })
+  const served = await serveRun({
+    ...{ log, bus, work: [ROLLOUT_WORK], heartbeatMs, alone, replicated, silent, measured, platform },
+  })
   try {
     onServing(served)
     const [begun] = served.service.append([firstEvent(config, log.head().position > 0)])
@@ -109,6 +117,28 @@ export async function headLife(
     return end
   } finally {
     await served.close()
+    await bus.close()
+  }
+}
+
+/** A standby follows another head until it is gone. Returns the revision of that head's record, or null if it is not needed. */
+export async function standbyLife(
+  { process, connect, asked }: Surroundings,
+  folder: RunFolder,
+  open: () => EventLog,
+): Promise<number | null> {
+  const bus = await connect('head', 'head-standby')
+  const stopped = new AbortController()
+  void asked.then(() => stopped.abort(new Error('asked to end')))
+  try {
+    const end = await standBy({
+      ...{ bus, folder, open, signal: stopped.signal, say: () => {}, platform: process.platform },
+    })
+    return end.kind === 'take' ? end.silent : null
+  } catch (error) {
+    if (stopped.signal.aborted) return null
+    throw error
+  } finally {
     await bus.close()
   }
 }

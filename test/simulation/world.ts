@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { serveRun } from '../../src/actors/head/serve-run.ts'
 import type { Actor } from '../../src/actors/runtime/actor.ts'
-import { runFolder } from '../../src/broker/connection.ts'
+import { type RunFolder, runFolder } from '../../src/broker/connection.ts'
 import type { Config } from '../../src/config.ts'
 import { explain, RlError } from '../../src/errors.ts'
 import { type EventLog, openLog } from '../../src/events/log.ts'
@@ -25,6 +25,7 @@ import {
   RUN,
   roleLife,
   type Surroundings,
+  standbyLife,
   type Trouble,
 } from './lives.ts'
 import { DeadProcess, type Machine, never, openProcess, type Process } from './process.ts'
@@ -80,6 +81,8 @@ type Seat = {
   reader: LogReader | null
   process: Process | null
   retired: boolean
+  /** Whether a head that is started here waits beside another one. */
+  stands: boolean
 }
 
 type Life = {
@@ -100,6 +103,9 @@ const LEGITIMATE = new Set([
   'log.rolled-back',
   'log.not-held',
   'log.disk-full',
+  'log.diverged',
+  'record.lost',
+  'standby.no-records',
   'run.not-started',
   'worker.trouble',
   'bus.disconnected',
@@ -107,6 +113,9 @@ const LEGITIMATE = new Set([
   'bus.no-responder',
   'bus.failed',
 ])
+
+/** A head that ends so does better as a standby of the one that has the run. */
+const STANDS_THEN: ReadonlySet<string> = new Set(['head.second', 'head.fenced', 'log.diverged'])
 
 export async function runWorld({
   seed,
@@ -158,6 +167,8 @@ export async function runWorld({
   let disk: { freeUntil: number; fullUntil: number } = { freeUntil: 0, fullUntil: 0 }
   /** Whether the head starts the broker and the roles itself: then they end with it. */
   const together = faults.draw('together', 'world') < 0.5
+  /** Whether brokers elsewhere keep the log, and a second head is a standby. */
+  const replicated = !together && faults.draw('replicated', 'world') < 0.6
 
   function newProcess(name: string, machine: Machine): Process {
     const pid = pids++
@@ -249,7 +260,7 @@ export async function runWorld({
       append(events, options) {
         if (!own.point()) throw new DeadProcess('dead')
         checkDisk()
-        if (!hold(at, own, log)) throw new DeadProcess('dead')
+        if (!replicated && !hold(at, own, log)) throw new DeadProcess('dead')
         if (faults.strike('torn', at.name) !== null) throw failInside(log, events)
         const appended = log.append(events, options)
         if (trace)
@@ -331,39 +342,40 @@ export async function runWorld({
     if (together && at === seats[0]) brokerUpAt = 0
     const own = newProcess(name, at.machine)
     at.process = own
-    if (holder !== null && holder !== at) copyLog(holder, at)
-    let log: EventLog
-    try {
-      log = openLog(at.path, {
-        run: RUN,
-        minFreeBytes: 1,
-        freeBytes: () => (at === seats[0] && scheduler.now() < disk.freeUntil ? 0 : 2 ** 40),
-        synchronous: 'NORMAL',
-        clock: own.platform.clock,
-      })
-    } catch (error) {
-      violate(`${name} cannot open its log: ${explain(error)}`)
-      return
-    }
-    own.onEnd(log.close)
+    if (!replicated && holder !== null && holder !== at) copyLog(holder, at)
     live(
       name,
       own,
-      (surroundings) =>
-        headLife(surroundings, {
-          log: guarded(own, log, at),
+      async (surroundings) => {
+        const silent = at.stands
+          ? await standbyLife(surroundings, folderOf(at), () => openSeatLog(at, own))
+          : undefined
+        if (silent === null) return 'asked'
+        return headLife(surroundings, {
+          log: openSeatLog(at, own),
           alone: together && seats.length === 1,
+          replicated,
+          silent,
           // What runs on in a process that died a moment ago serves nobody.
-          onServing: (served) => void (own.isAlive() && serving.set(own, served)),
+          onServing(served) {
+            if (!own.isAlive()) return
+            serving.set(own, served)
+            if (replicated) take(at)
+          },
           onCompleted() {
             completed = true
           },
-        }),
+        })
+      },
       (error, end) => {
         serving.delete(own)
         at.process = null
         // Nobody starts a head again that was told that the run has another.
-        if (error instanceof RlError && error.code === 'head.second') at.retired ||= at !== seat()
+        if (error instanceof RlError && error.code === 'head.second' && !replicated)
+          at.retired ||= at !== seat()
+        if (error instanceof RlError && STANDS_THEN.has(error.code)) at.stands = replicated
+        // A person starts a paused run again, where its head was.
+        if (end === 'paused') at.stands = false
         if (end === 'failed') violate('the run failed')
         if (together || end === 'paused') endRoles()
         if (together && at === seats[0] && seats.length === 1) {
@@ -374,6 +386,27 @@ export async function runWorld({
         if (!finishing) scheduler.at(scheduler.now() + 100 + 900 * faults.draw('start', name), again)
       },
     )
+  }
+
+  function openSeatLog(at: Seat, own: Process): EventLog {
+    const log = openLog(at.path, {
+      run: RUN,
+      minFreeBytes: 1,
+      freeBytes: () => (at === seats[0] && scheduler.now() < disk.freeUntil ? 0 : 2 ** 40),
+      synchronous: 'NORMAL',
+      clock: own.platform.clock,
+    })
+    let open = true
+    const close = () => {
+      if (open) log.close()
+      open = false
+    }
+    own.onEnd(close)
+    return { ...guarded(own, log, at), close }
+  }
+
+  function folderOf({ path }: Seat): RunFolder {
+    return { ...runFolder(RUN, dirname(path)), folder: dirname(path), log: path }
   }
 
   function startRole(one: (typeof ROLES)[number], name: string = one.name): void {
@@ -493,11 +526,21 @@ export async function runWorld({
     if (seats.length > 1 || !own?.isAlive() || !serving.has(own)) return
     const machine = { name: 'machine-2', offsetMs: 0 }
     const path = join(root, 'second', 'events.db')
-    const second: Seat = { name: 'head-2', machine, path, reader: null, process: null, retired: false }
+    const second: Seat = {
+      ...{ name: 'head-2', machine, path, reader: null, process: null, retired: false },
+      stands: replicated,
+    }
     seats.push(second)
     startHead(second)
     if (whom < 0.4) own.pause(ms)
     else if (whom < 0.8) for (const bus of buses) if (bus.process === own) bus.cut(ms)
+  }
+
+  function take(at: Seat): void {
+    if (holder === at) return
+    holder = at
+    at.reader?.close()
+    at.reader = openLogReader(at.path)
   }
 
   /** A machine that has not had the run yet is given a copy of the log each time that a head is started on it. */
@@ -591,6 +634,7 @@ export async function runWorld({
     reader: null,
     process: null,
     retired: false,
+    stands: false,
   })
   mkdirSync(join(root, 'first'))
   const limits = { time: FAULTS_MS + END_MS, steps: STEPS }

@@ -34,6 +34,8 @@ export type AppenderOptions = CheckOptions & {
   readonly authorOf: (subject: string) => User
   /** Appends all or nothing, durably. */
   readonly append: (events: readonly CheckedEvent[]) => readonly Appended[]
+  /** Resolves once others keep all that was appended too. Nobody hears of it before. Default: they need not. */
+  readonly kept?: () => Promise<void>
   /** Called after each commit, even after a failed one. */
   readonly onCommit: (failure: RlError | null) => void
   readonly clock: Clock
@@ -48,17 +50,18 @@ type Request = {
   readonly reject: (error: RlError) => void
 }
 
-type Checked = Pick<Request, 'bytes' | 'subject' | 'resolve'> & {
+type Checked = Pick<Request, 'bytes' | 'subject' | 'resolve' | 'reject'> & {
   readonly groups: readonly CheckedGroup[]
 }
 
 const BATCH_EVENTS = 1_024
-const BATCH_BYTES = 8 * 1024 * 1024
+/** One record of a replicated log, and so one message, holds a batch and its last request. */
+const BATCH_BYTES = 4 * 1024 * 1024
 /** While more requests wait for their check, checked ones wait for at most this number of turns. */
 const TURNS_A_COMMIT = 8
 
 export function openAppender(options: AppenderOptions): Appender {
-  const { isOther, authorOf, append, onCommit, deadLetters, clock } = options
+  const { isOther, authorOf, append, kept, onCommit, deadLetters, clock } = options
   /** Unchecked requests by user. The user whose turn is next comes first. */
   const lanes = new Map<User, Request[]>()
   let inHand: { readonly request: Request; readonly steps: Steps<readonly CheckedGroup[]> } | null = null
@@ -115,8 +118,8 @@ export function openAppender(options: AppenderOptions): Appender {
       while (left > 0) {
         const step = inHand.steps.next()
         if (step.done) {
-          const { bytes, subject, resolve } = inHand.request
-          checked.push({ groups: step.value, bytes, subject, resolve })
+          const { bytes, subject, resolve, reject } = inHand.request
+          checked.push({ groups: step.value, bytes, subject, resolve, reject })
           events += eventsOf(step.value)
           inHand = null
           break
@@ -159,17 +162,24 @@ export function openAppender(options: AppenderOptions): Appender {
         error instanceof RlError ? error : new RlError(String(error), { code: 'log.failed', cause: error })
     }
     let at = 0
-    for (const { groups, subject, resolve } of batch)
-      resolve(
-        groups.map((group) => {
-          if (group instanceof RlError) return toWireError(group)
-          if (failure) return toWireError(failure)
-          return group.map(({ event, answered }) =>
-            toReply(event, answered ?? itemAt(appended, at++), subject),
-          )
-        }),
-      )
+    const replies = batch.map(({ groups, subject }) =>
+      groups.map((group) => {
+        if (group instanceof RlError) return toWireError(group)
+        if (failure) return toWireError(failure)
+        return group.map(({ event, answered }) => toReply(event, answered ?? itemAt(appended, at++), subject))
+      }),
+    )
+    const tell = () => {
+      for (const [index, { resolve }] of batch.entries()) resolve(itemAt(replies, index))
+    }
+    if (kept) kept().then(tell, (error) => refuse(batch, error))
+    else tell()
     onCommit(failure)
+  }
+
+  /** They are asked again: another head, or this one later, has what was kept. */
+  function refuse(batch: readonly Checked[], error: RlError): void {
+    for (const { reject } of batch) reject(error)
   }
 
   /**

@@ -22,7 +22,7 @@ import { subjectsOf } from '../../events/subjects.ts'
 import { isUnwritable, writeError } from '../../events/write-errors.ts'
 import { itemAt } from '../../item-at.ts'
 
-type Handler = (body: Uint8Array, subject: string) => Uint8Array
+type Handler<Answer> = (body: Uint8Array, subject: string) => Answer
 
 /** An upload is given up if its user is silent for this time. */
 const ABANDONED_MS = 30_000
@@ -35,14 +35,18 @@ type Upload = {
   touchedAt: number
 }
 
+type BlobServiceOptions = {
+  readonly bus: Bus
+  readonly log: EventLog
+  readonly guard: <Answer>(handler: Handler<Answer>) => Handler<Answer>
+  readonly headers: Headers
+  /** Resolves once others keep the blob too. Before that nobody hears that it is there. */
+  readonly keep?: (ref: BlobRef) => Promise<void>
+  readonly clock: Clock
+}
+
 /** Serves the blobs of a log's run. Returns the end of it. */
-export function serveBlobs(
-  bus: Bus,
-  log: EventLog,
-  guard: (handler: Handler) => Handler,
-  headers: Headers,
-  clock: Clock,
-): () => void {
+export function serveBlobs({ bus, log, guard, headers, keep, clock }: BlobServiceOptions): () => void {
   const subjects = subjectsOf(log.run)
   /** Uploads by user and name. Two users' uploads are apart, even if they hold the same bytes. */
   const uploads = new Map<string, Upload>()
@@ -53,18 +57,18 @@ export function serveBlobs(
     return pack(reply)
   }
 
-  function put(body: Uint8Array, subject: string): Uint8Array {
+  /** Returns the blob if this chunk completes it, or if it is there already. */
+  function put(body: Uint8Array, subject: string): BlobRef | null {
     const request = parseRequest(blobPutRequest, body, REQUEST_BOUNDS.put)
     const { sha256, bytes } = request
-    const reply = (sealed: boolean) => pack({ sealed } satisfies BlobPutReply)
-    if (log.blobs.has(sha256)) return reply(true)
+    if (log.blobs.has(sha256)) return { sha256, bytes }
     if (bytes > BLOB_LIMIT)
       throw new RlError(`a blob of ${bytes} bytes is over the limit of ${BLOB_LIMIT}`, {
         code: 'event.oversized',
       })
     const name = `${subject}/${sha256}`
     try {
-      return reply(take(name, subject, request))
+      return take(name, subject, request) ? { sha256, bytes } : null
     } catch (error) {
       if (!isUnwritable(error)) throw error
       drop(name)
@@ -112,10 +116,17 @@ export function serveBlobs(
     uploads.delete(name)
   }
 
+  const guarded = guard(put)
+  async function putAndKeep(body: Uint8Array, subject: string): Promise<Uint8Array> {
+    const sealed = guarded(body, subject)
+    if (sealed !== null) await keep?.(sealed)
+    return pack({ sealed: sealed !== null } satisfies BlobPutReply)
+  }
+
   const leave = [
     bus.serve(subjects.blob('get'), null, guard(get), headers),
-    bus.serve(subjects.blob('put'), null, guard(put), headers),
-    bus.serve(subjects.blob('put.*'), null, guard(put), headers),
+    bus.serve(subjects.blob('put'), null, putAndKeep, headers),
+    bus.serve(subjects.blob('put.*'), null, putAndKeep, headers),
   ]
   return () => {
     for (const unsubscribe of leave) unsubscribe()

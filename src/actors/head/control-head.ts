@@ -11,6 +11,7 @@ import { type Bounds, pack } from '../../events/msgpack.ts'
 import { connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { CONTROL, type ControlAction, type ControlAnswer, controlAnswer, unsteerable } from './control.ts'
+import { MOVE, type MoveAnswer, moveAnswer } from './move.ts'
 
 const TIMEOUT_MS = 5_000
 const BOUNDS: Bounds = { bytes: 256 * 1024, values: 256 }
@@ -29,14 +30,26 @@ export async function controlHead(
   action: ControlAction,
   reason?: string,
 ): Promise<ControlAnswer> {
+  const request = { action, ...(reason === undefined ? {} : { reason }) }
+  return parseRequest(controlAnswer, await ask(folder, CONTROL, request), BOUNDS)
+}
+
+/**
+ * Moves the head of a run to the standby of another host.
+ *
+ * @throws RlError `head.no-standby`, and as `controlHead`
+ * @example await moveHead(runFolder('run-1'), 'host-b')
+ */
+export async function moveHead(folder: RunFolder, host: string): Promise<MoveAnswer> {
+  return parseRequest(moveAnswer, await ask(folder, MOVE, { host }), BOUNDS)
+}
+
+async function ask(folder: RunFolder, call: string, request: object): Promise<Uint8Array> {
   refuseWithoutHead(folder)
-  const body = pack({ action, ...(reason === undefined ? {} : { reason }) })
   try {
     const bus = await connectBus({ ...addressFor(folder), timeoutMs: TIMEOUT_MS, name: 'rl' })
     try {
-      const subject = subjectsOf(folder.run).call(CONTROL)
-      const answer = await bus.request(subject, body, { timeoutMs: TIMEOUT_MS })
-      return parseRequest(controlAnswer, answer, BOUNDS)
+      return await bus.request(subjectsOf(folder.run).call(call), pack(request), { timeoutMs: TIMEOUT_MS })
     } finally {
       await bus.close()
     }

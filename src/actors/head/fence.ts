@@ -19,8 +19,8 @@ export type Fence = {
   readonly refusal: () => RlError | null
   /** Resolves when another head has the run. */
   readonly lost: Promise<RlError>
-  /** Gives the run up, so that the next head need not wait. */
-  readonly release: () => Promise<void>
+  /** Gives the run up, so that the next head need not wait. `next` names a standby that takes it at once. */
+  readonly release: (next?: string) => Promise<void>
 }
 
 export type FenceOptions = {
@@ -30,6 +30,8 @@ export type FenceOptions = {
   readonly after: number
   /** True if nobody else can be on this broker. An earlier head's record is then taken at once. */
   readonly alone: boolean
+  /** Revision of a record whose head was silent for a lease, as a standby saw it. */
+  readonly silent?: number
   /** Time for which a silent head keeps the run. */
   readonly leaseMs?: number
   readonly renewMs?: number
@@ -49,6 +51,8 @@ const recordSchema = z.object({
   /** The process in the form of `processText`. Older heads do not write it. */
   process: z.string().max(100).optional(),
   released: z.boolean(),
+  /** Standby that the run was given to. */
+  next: z.string().max(256).optional(),
 })
 type FenceRecord = z.infer<typeof recordSchema>
 /** The record is null if the stored value is no record of a head. The holder of the run then overwrites it. */
@@ -62,6 +66,8 @@ type Taken = {
 }
 
 const KEY = 'head'
+/** Time between looks of a standby. */
+const LOOK_MS = 200
 const LEASE_MS = 4_000
 const RENEW_MS = 1_000
 const TRIES = 5
@@ -78,6 +84,7 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     run,
     after,
     alone,
+    silent,
     leaseMs = LEASE_MS,
     renewMs = RENEW_MS,
     onSilence = () => {},
@@ -87,13 +94,14 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
   const cell = openCell(bus, run)
   await patiently(cell.make, clock)
   const holder = platform.newId()
-  const own = (epoch: number, released = false): FenceRecord => ({
+  const own = (epoch: number, released = false, next?: string): FenceRecord => ({
     epoch,
     holder,
     host: platform.hostname,
     pid: platform.self.pid,
     process: processText(platform.self),
     released,
+    ...(next === undefined ? {} : { next }),
   })
 
   /**
@@ -105,7 +113,9 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     for (let attempt = 0; attempt < TRIES; attempt++) {
       const before = await patiently(cell.read, clock)
       hadHead ||= Boolean(before?.record)
-      const isFree = alone || !hadHead || Boolean(before?.record && isOver(before.record, platform))
+      const isSilent = before !== null && before.sequence === silent
+      const isFree =
+        alone || !hadHead || isSilent || Boolean(before?.record && isOver(before.record, platform))
       if (!isFree && !hasSlept(before, after)) await outlive(before, cell, { run, after, leaseMs, clock })
       const record = own(Math.max(after, before?.record?.epoch ?? 0) + 1)
       const askedAt = clock.monotonic()
@@ -199,11 +209,11 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
         hint: 'ask again: it finds out within a second',
       })
     },
-    async release() {
+    async release(next) {
       endRenewals()
       await renewing
       if (loss) return
-      record = own(record.epoch, true)
+      record = own(record.epoch, true, next)
       await rewrite(record).catch(() => {})
     },
   }
@@ -215,6 +225,48 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
  */
 function hasSlept(entry: Entry | null, after: number): boolean {
   return Boolean(entry?.record && entry.record.epoch < after)
+}
+
+/**
+ * Waits until the head of a run is over, or was silent for a lease. Time in which the broker does not answer does not count: the head
+ * cannot be heard then.
+ *
+ * @param isMeant whether a head that gave the run up meant it for this standby: `next` names one, or is null. A run that is meant for
+ * nobody stays with its head. One that is meant for another standby waits longer.
+ * @returns revision of the head's record, for `silent`
+ */
+export async function awaitSilence({
+  bus,
+  run,
+  signal,
+  isMeant,
+  leaseMs = LEASE_MS,
+  platform = systemPlatform,
+}: Pick<FenceOptions, 'bus' | 'run' | 'leaseMs' | 'platform'> & {
+  readonly signal: AbortSignal
+  readonly isMeant: (next: string | null) => boolean
+}): Promise<number> {
+  const { clock } = platform
+  const cell = openCell(bus, run)
+
+  /** Time that the record must stand before this standby takes the run. */
+  function patienceWith(record: FenceRecord | null): number {
+    if (record === null || !isOver(record, platform)) return leaseMs
+    if (!record.released || isMeant(record.next ?? null)) return 0
+    return record.next === undefined ? Number.POSITIVE_INFINITY : 2 * leaseMs
+  }
+
+  let seen: number | null = null
+  let since = clock.monotonic()
+  for (;;) {
+    const entry = await cell.read().catch(() => null)
+    const now = clock.monotonic()
+    if (entry === null || entry.sequence !== seen) since = now
+    seen = entry?.sequence ?? null
+    if (entry !== null && now - since >= patienceWith(entry.record)) return entry.sequence
+    if (signal.aborted) throw signal.reason
+    await pause(LOOK_MS, signal, clock)
+  }
 }
 
 /** Waits until nobody has said anything for a lease, by this host's own clock. */

@@ -41,7 +41,8 @@ export type HeadCore = {
   readonly fenced: Promise<RlError>
   /** Returns why this head may not speak for the run now, or null. */
   readonly refusal: () => RlError | null
-  readonly close: () => Promise<void>
+  /** Ends in good order. `next` names a standby that takes the run at once. */
+  readonly close: (next?: string) => Promise<void>
 }
 
 export type HeadCoreOptions = {
@@ -50,6 +51,10 @@ export type HeadCoreOptions = {
   readonly nats?: BusAddress
   /** Address of this machine at which a broker of the head's own waits for other hosts. */
   readonly cluster?: string
+  /** Number of brokers that keep the log and the queues. */
+  readonly replicas?: number
+  /** Revision of an earlier head's record that a standby saw in silence for a lease. */
+  readonly silent?: number
   readonly work: readonly WorkKind[]
   /** Queues of other work, e.g. of executors. */
   readonly queues?: readonly WorkQueue[]
@@ -71,7 +76,7 @@ export type HeadCoreOptions = {
  */
 export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore> {
   const { folder, nats, cluster, work, queues, heartbeatMs = HEARTBEAT_MS } = options
-  const { minFreeBytes, freeBytes, fenceTimes, onBrokerRestart } = options
+  const { minFreeBytes, freeBytes, fenceTimes, onBrokerRestart, replicas = 1 } = options
   refuseLostRun(folder.log)
   takeRunFolder(folder.folder)
   const log = openLog(folder.log, {
@@ -84,9 +89,9 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
     log.close()
     throw log.damage
   }
-  const undo: (() => Promise<void> | void)[] = [log.close, startCheckpoints(folder.log)]
-  async function close(): Promise<void> {
-    for (const step of undo.splice(0).reverse()) await step()
+  const undo: ((next?: string) => Promise<void> | void)[] = [log.close, startCheckpoints(folder.log)]
+  async function close(next?: string): Promise<void> {
+    for (const step of undo.splice(0).reverse()) await step(next)
   }
   try {
     const broker = nats
@@ -101,7 +106,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
     if (broker) undo.push(broker.stop)
     const address = broker ? broker.addressOf('head') : (nats as BusAddress)
     const connect = broker ? connectPatiently : connectBus
-    const bus = await connect({ ...address, name: `rl-${folder.run}-log` })
+    const bus = await connect({ ...address, name: `rl-${folder.run}-log`, replicas })
     undo.push(bus.close)
     const loop = watchLoop()
     undo.push(loop.stop)
@@ -118,7 +123,9 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       queues,
       copies: options.copies,
       heartbeatMs,
-      alone: broker !== null,
+      alone: broker !== null && replicas === 1,
+      replicated: replicas > 1,
+      silent: options.silent,
       fenceTimes,
       reviveBroker: broker?.restart,
       measured: () => ({ brokerRestarts: broker?.restarts() ?? 0, loopDelay: loop.delay() }),
@@ -167,7 +174,7 @@ async function clusterPlace(
   if (host === undefined) return {}
   const { certificatesFor } = await import('../../broker/certificates.ts')
   const certificates = await certificatesFor(host, join(folder.broker, 'tls'))
-  return { place: { host, certificates }, joins: () => readJoins(folder) }
+  return { place: { host, certificates, cluster: null }, joins: () => readJoins(folder) }
 }
 
 const LOOK_MS = 500

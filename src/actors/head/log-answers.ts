@@ -22,8 +22,10 @@ export type LogAnswers = {
 
 const READ_BYTES = 700 * 1024
 
+/** @param visible returns the last position that anybody may hear of */
 export function logAnswers(
   log: LogReader,
+  visible: () => number,
   checkSeen: RollbackCheck['checkSeen'],
   pausedSince: DiskPause['since'],
 ): LogAnswers {
@@ -37,25 +39,37 @@ export function logAnswers(
       epoch: heard,
     } = parseRequest(readRequest, body, REQUEST_BOUNDS.read)
     checkSeen(from - 1, seen, heard)
-    const page = log.page({ from, until, types, limit, maxBytes: READ_BYTES })
+    const last = visible()
+    const page = log.page({
+      from,
+      until: until === undefined ? last : Math.min(until, last),
+      types,
+      limit,
+      maxBytes: READ_BYTES,
+    })
     const reply: ReadReply = {
       events: page.events.map(({ position, body }) => [position, body] as const),
       next: page.next,
       hash: log.hashAt(page.next - 1),
-      head: log.head().position,
+      head: last,
     }
     return pack(reply)
   }
 
   function has(body: Uint8Array): Uint8Array {
     const { keys } = parseRequest(hasRequest, body, REQUEST_BOUNDS.has)
-    const reply: HasReply = keys.map((key) => log.positionOf('key', key))
+    const last = visible()
+    const reply: HasReply = keys.map((key) => {
+      const position = log.positionOf('key', key)
+      return position === null || position > last ? null : position
+    })
     return pack(reply)
   }
 
   function head(): Uint8Array {
     const reply: HeadReply & { pausedSince: number | null } = {
-      ...log.head(),
+      position: visible(),
+      hash: log.hashAt(visible()),
       deadLetters: log.deadLetters(0).total,
       pausedSince: pausedSince(),
     }

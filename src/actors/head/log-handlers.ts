@@ -33,8 +33,8 @@ export function whileHeld(refusal: () => RlError | null, handler: Handler): Hand
 
 /** Keeps what a handler cannot read. */
 export function deadLettering(deadLetters: Pick<DeadLetters, 'add'>) {
-  return (handler: Handler): Handler =>
-    function serveOrDeadLetter(body, subject) {
+  return <Answer>(handler: (body: Uint8Array, subject: string) => Answer) =>
+    function serveOrDeadLetter(body: Uint8Array, subject: string): Answer {
       try {
         return handler(body, subject)
       } catch (error) {

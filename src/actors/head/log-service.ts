@@ -34,6 +34,7 @@ import { authorOf, deadLettering, whileHeld } from './log-handlers.ts'
 import { openPersonPause, type PersonPause } from './person-pause.ts'
 import { openPublishedCursor } from './published-cursor.ts'
 import { openPublisher } from './publisher.ts'
+import type { Replica } from './replica.ts'
 import { openRollbackCheck } from './rollback.ts'
 
 /** May refuse an event that is well-formed, e.g. a second decider of a role. Sees every new event in order. */
@@ -57,6 +58,8 @@ export type LogServiceOptions = {
   ) => void
   /** Epoch of this head: the epoch of the previous head plus one. */
   readonly epoch?: number
+  /** Brokers that keep the log too. Nobody hears of an event before they have it. */
+  readonly replica?: Replica
   /** Time between announcements of the last position. The cursor of published events is kept as often. */
   readonly announceMs?: number
   /** After this silence of a worker its work goes to another. */
@@ -102,7 +105,9 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     clock,
   })
   const diskPause = openDiskPause(append, clock, personPause.event)
-  const answers = logAnswers(log, rollback.checkSeen, diskPause.since)
+  const { replica } = options
+  const visible = replica?.position ?? (() => log.head().position)
+  const answers = logAnswers(log, visible, rollback.checkSeen, diskPause.since)
 
   await patiently(ensureQueues, clock)
   const publisher = openPublisher({
@@ -112,6 +117,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     clock,
     epoch,
     copies: options.copies,
+    visible,
     report: (event) => appendIfPossible(event),
   })
   const cursor = openPublishedCursor(log, publisher)
@@ -130,6 +136,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     },
     authorOf: (subject) => authorOf(subject, subjects.log('append')),
     append: (events) => appendAndNote(events, false),
+    kept: replica?.kept,
     deadLetters,
     clock,
     onCommit(failure) {
@@ -151,6 +158,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
       .map((event, index) => ({ event, ...itemAt(appended, index) }))
       .filter(({ duplicate }) => !duplicate)
     for (const { event, position } of fresh) publisher.note(event, position)
+    replica?.note(fresh.map(({ event: { body }, position }) => ({ position, body })))
     isOver ||= fresh.some(({ event }) => event.envelope.type === 'RunCompleted')
     admission.observe(fresh)
     onAppended?.(fresh)
@@ -201,7 +209,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     bus.serve(subjects.log('read'), null, reading(whileHeld(refusal, answers.read)), spoken),
     bus.serve(subjects.log('has'), null, reading(whileHeld(refusal, answers.has)), spoken),
     bus.serve(subjects.log('head'), null, answers.head, spoken),
-    serveBlobs(bus, log, reading, spoken, clock),
+    serveBlobs({ bus, log, guard: reading, headers: spoken, keep: replica?.keepBlob, clock }),
     bus.onFault(({ subject, body, error }) => deadLetters.add(subject, body, error)),
     bus.subscribe(subjects.tapOf('fault', '*'), ({ body }) => {
       const { subject, code, reason, body: message } = readFaultReport(body)
@@ -220,6 +228,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     await publisher.reconcile()
   }
   await publisher.reconcile()
+  replica?.onKept(publisher.publish)
   leave.push(clock.every(announceMs, announce))
   leave.push(clock.every(QUEUES_MS, () => void remakeQueues()))
   announce()
@@ -233,6 +242,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     async close() {
       appender.close()
       deadLetters.write()
+      await replica?.close()
       await publisher.confirm()
       announce()
       publisher.stop()

@@ -41,6 +41,8 @@ export type PublisherOptions = {
   readonly bus: Bus
   readonly work: readonly WorkKind[]
   readonly clock: Clock
+  /** Last position that anybody may hear of. Default: that of the log. */
+  readonly visible?: () => number
   /** Epoch of this head. It stands in each event's header. */
   readonly epoch: number
   /** Appends an event of the head itself. */
@@ -71,6 +73,7 @@ export function openPublisher({
   epoch,
   report,
   copies = false,
+  visible = () => log.head().position,
 }: PublisherOptions): EventPublisher {
   const subjects = subjectsOf(log.run)
   const kinds = new Map(work.map((kind) => [kind.type as string, kind]))
@@ -173,7 +176,7 @@ export function openPublisher({
     whole = false
     published = confirmed
     while (bus.connected()) {
-      const page = log.page({ from: published + 1, limit: PAGE })
+      const page = log.page({ from: published + 1, until: visible(), limit: PAGE })
       if (page.events.length === 0) {
         whole = true
         return
@@ -202,8 +205,9 @@ export function openPublisher({
       recent.push({ position, type: envelope.type, body, done })
     },
     publish() {
-      const rows = recent
-      recent = []
+      const most = visible()
+      const rows = recent.filter(({ position }) => position <= most)
+      recent = recent.slice(rows.length)
       whole &&= bus.connected()
       for (const { position, type, body, done } of rows) {
         if (done !== null) openUnlessDone(type, done, position)

@@ -55,7 +55,8 @@ export function headLivesAfter(
   return !('unreachable' in asked) || lifeOfHead(folder) === 'lives'
 }
 
-function lifeOfHead({ connection }: RunFolder): Life {
+/** Life of the head that left its connection in the folder. `unknown` if it cannot be seen from here. */
+export function lifeOfHead({ connection }: Pick<RunFolder, 'connection'>): Life {
   const left = readConnection(connection)
   if (left === null) return 'ended'
   const head = parseProcess(left.process)

@@ -1,7 +1,7 @@
 /**
  * Makes a process the head of a run, on any bus. It takes the fence, then answers for the log and watches the actors.
  */
-import type { RlError } from '../../errors.ts'
+import { RlError } from '../../errors.ts'
 import type { Bus, WorkQueue } from '../../events/bus.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { EventLog } from '../../events/log.ts'
@@ -15,6 +15,7 @@ import { openHostFacts } from './hosts.ts'
 import type { LiveRun } from './liveness.ts'
 import { type LogService, startLogService } from './log-service.ts'
 import { queueDepths } from './queue-depths.ts'
+import { openReplica, type Replica, recordsOf } from './replica.ts'
 import { type Watch, type WatchedActor, watchActors } from './watch.ts'
 
 export type ServedRun = {
@@ -24,7 +25,8 @@ export type ServedRun = {
   readonly fenced: Promise<RlError>
   /** Returns why this head may not speak for the run now, or null. */
   readonly refusal: () => RlError | null
-  readonly close: () => Promise<void>
+  /** Ends in good order. `next` names a standby that takes the run at once. */
+  readonly close: (next?: string) => Promise<void>
 }
 
 export type ServeRunOptions = {
@@ -38,6 +40,10 @@ export type ServeRunOptions = {
   readonly alone: boolean
   /** Time for which a silent head keeps the run, and time between its renewals. For tests. */
   readonly fenceTimes?: { readonly leaseMs: number; readonly renewMs: number }
+  /** Whether brokers of a cluster keep the log too. */
+  readonly replicated?: boolean
+  /** Revision of an earlier head's record that a standby saw in silence for a lease. */
+  readonly silent?: number
   /** Whether work that is late on one host is given to a second one. */
   readonly copies?: boolean
   /** Brings a broker back that answers nothing. Without it the silence can only be told. */
@@ -98,16 +104,20 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
         .catch(() => {})
   }
 
-  async function close(): Promise<void> {
+  let nextHead: string | undefined
+  async function close(next?: string): Promise<void> {
+    nextHead = next
     for (const step of undo.splice(0).reverse()) await step()
   }
   try {
     const after = Number(log.meta('epoch') ?? 0)
-    const fence = await takeFence({ bus, run, after, alone, onSilence, platform, ...fenceTimes })
-    undo.push(fence.release)
+    const { silent } = options
+    const fence = await takeFence({ bus, run, after, alone, silent, onSilence, platform, ...fenceTimes })
+    undo.push(() => fence.release(nextHead))
     epoch = fence.epoch
     log.setMeta('epoch', String(fence.epoch))
     undo.push(markIfOver)
+    const replica = options.replicated ? await replicaOf(log, bus, epoch, platform) : undefined
     const hostFacts = openHostFacts(log)
     const watch = watchActors(log, { heartbeatMs, platform })
     const started = await startLogService({
@@ -117,6 +127,7 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
       queues,
       copies: options.copies,
       epoch: fence.epoch,
+      replica,
       admit: (event) => fence.refusal() ?? watch.admit(event),
       refusal: fence.refusal,
       onAppended(events) {
@@ -148,11 +159,21 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
       } satisfies LiveRun)
     }
     undo.push(bus.serve(subjectsOf(run).call('actors'), null, tellActors))
-    return { service: started, watch, fenced: fence.lost, refusal: fence.refusal, close }
+    const fenced = replica ? Promise.race([fence.lost, replica.lost]) : fence.lost
+    return { service: started, watch, fenced, refusal: fence.refusal, close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+function replicaOf(log: EventLog, bus: Bus, epoch: number, platform: Platform): Promise<Replica> {
+  if (log.parent !== null)
+    throw new RlError(`run '${log.run}' is a fork, and other hosts have no log of its parent`, {
+      code: 'head.fork-not-replicated',
+      hint: 'a fork has one head: --set run.replicas=1',
+    })
+  return openReplica({ log, records: recordsOf(bus, log.run), epoch, platform })
 }
 
 /** Actors of which one answer tells: one message of the broker holds no more. */

@@ -5,7 +5,7 @@
 
 import { mkdirSync } from 'node:fs'
 import { relative } from 'node:path'
-import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
+import { type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
 import { WIDTH, wrap } from '../../columns.ts'
 import { differencesFrom } from '../../config/differences.ts'
 import { isSimulated } from '../../config/roles.ts'
@@ -38,6 +38,7 @@ import { knowKeys } from '../runtime/redact.ts'
 import type { Wait } from '../runtime/waits.ts'
 import { ROLLOUT_WORK } from '../runtime/work.ts'
 import type { StartOptions } from '../start-options.ts'
+import { headAddress, waitBesideHead } from './become-head.ts'
 import { type Children, type ChildSpec, startChildren } from './children.ts'
 import { codeVersion } from './code-version.ts'
 import { serveControl } from './control.ts'
@@ -46,11 +47,13 @@ import { fetchHere, hubCopyOf } from './hub-model.ts'
 import type { HeadContext } from './iterations.ts'
 import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
+import { serveMove } from './move.ts'
 import { checkNeededFiles } from './needed-files.ts'
 import { openNotifier } from './notify.ts'
 import { openCodeCheck } from './other-code.ts'
 import { checkActing, markOwn } from './own-runs.ts'
 import { besidePages, INTERRUPTED, type OpenPages, type ShowPages } from './pages.ts'
+import { livingStandby } from './standby.ts'
 import { backendLine } from './terminal/backend-line.ts'
 import { openDisplay } from './terminal/display.ts'
 import { dryRun } from './terminal/dry-run.ts'
@@ -65,14 +68,20 @@ type End =
   | { readonly kind: 'completed' }
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'paused'; readonly reason: string }
-  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'interrupted'; readonly signal: 'SIGINT' | 'SIGTERM' }
+  | { readonly kind: 'moved'; readonly host: string }
 
 /** @param openPages opens the pages of a run. Null: there are none. */
 export function startHead(options: StartOptions, openPages: OpenPages | null): Promise<number> {
-  return besidePages(openPages, interrupt, (show) => runHead(options, show))
+  return besidePages(openPages, interrupt, async (show) => {
+    if (!options.standby) return runHead(options, show)
+    const turn = await waitBesideHead(options)
+    return 'status' in turn ? turn.status : runHead(options, show, turn.silent)
+  })
 }
 
-async function runHead(options: StartOptions, showPages: ShowPages): Promise<number> {
+/** @param silent revision of an earlier head's record that this process saw in silence for a lease */
+async function runHead(options: StartOptions, showPages: ShowPages, silent?: number): Promise<number> {
   if (options.run !== null) refuseLostRun(runFolder(options.run).log)
   const resumed = options.run !== null && hasBegun(runFolder(options.run).log)
   const { first, config } = resumed
@@ -106,7 +115,9 @@ async function runHead(options: StartOptions, showPages: ShowPages): Promise<num
   const core = await startHeadCore({
     folder,
     queues: executors === null ? [] : [executorQueue(run)],
-    nats: options.nats === null ? undefined : addressFromEnvironment(options.nats),
+    nats: headAddress(options),
+    replicas: config.run.replicas,
+    silent,
     cluster: options.cluster ?? undefined,
     work: [ROLLOUT_WORK],
     // Agents outside take hours for a rollout, and are paid for each.
@@ -127,6 +138,10 @@ async function runHead(options: StartOptions, showPages: ShowPages): Promise<num
     await showPages(run, display.say)
     const over = runOver(begun.position)
     const endControl = serveControl(core)
+    const replicated = (config.run.replicas ?? 1) > 1
+    const moved = new Promise<End>((resolve) => {
+      serveMove(core.bus, run, replicated, (host) => resolve({ kind: 'moved', host }))
+    })
     // Before the head folds its own log: on a processor of their own they fold theirs meanwhile.
     children = startChildren({
       run,
@@ -168,7 +183,8 @@ async function runHead(options: StartOptions, showPages: ShowPages): Promise<num
     })
     const end = await Promise.race([
       over.end,
-      interrupted,
+      interrupted.then((end) => handedOver(core, end, replicated)),
+      moved,
       fails(head.done),
       fails(view.done),
       spent(children.done),
@@ -188,6 +204,11 @@ async function runHead(options: StartOptions, showPages: ShowPages): Promise<num
     await head.stop()
     await view.stop()
     await notifier?.done()
+    if (end.kind === 'moved') {
+      await core.close(end.host)
+      display.say(`run ${run} goes on at host ${end.host}`)
+      return 0
+    }
     for (const line of summaryLines({ folder, splits: config.evaluation.splits, planned, simulated, end }))
       display.say(line)
     return end.kind === 'completed' ? 0 : end.kind === 'interrupted' ? INTERRUPTED : 1
@@ -197,6 +218,13 @@ async function runHead(options: StartOptions, showPages: ShowPages): Promise<num
     await projections.close()
     await core.close()
   }
+}
+
+/** A host that is told to end gives the run to a standby. Without one, the run pauses. */
+async function handedOver({ bus, log }: HeadCore, end: End, replicated: boolean): Promise<End> {
+  if (!replicated || end.kind !== 'interrupted' || end.signal !== 'SIGTERM') return end
+  const standby = await livingStandby(bus, log.run, null).catch(() => null)
+  return standby === null ? end : { kind: 'moved', host: standby.host }
 }
 
 /** While a person has paused the run, nothing is late. */
@@ -416,10 +444,10 @@ function runOver(begun: number): { readonly see: (event: LoggedEvent) => void; r
 function interrupt(): Promise<End> {
   return new Promise((resolve) => {
     let asked = false
-    const stop = () => {
+    const stop = (signal: 'SIGINT' | 'SIGTERM') => {
       if (asked) process.exit(130)
       asked = true
-      resolve({ kind: 'interrupted' })
+      resolve({ kind: 'interrupted', signal })
     }
     process.on('SIGINT', stop)
     process.on('SIGTERM', stop)

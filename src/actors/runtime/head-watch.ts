@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../clock.ts'
 import type { RlError } from '../../errors.ts'
-import { readHeadSays } from '../../events/subscription.ts'
+import { readHeadSays } from '../../events/head-says.ts'
 import { headGone } from './head-gone.ts'
 
 /** Options of a process that no head started. The others hear by their pipe how the head does. */

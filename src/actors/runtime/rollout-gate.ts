@@ -2,7 +2,7 @@
  * Keeps new work of events back while a person has paused the run. The head says so twice a second (`tap.head`). Work that waits here stays
  * in the hands of this process: no deadline of it runs, and no attempt is used up.
  */
-import { readHeadSays } from '../../events/subscription.ts'
+import { readHeadSays } from '../../events/head-says.ts'
 
 export type RolloutGate = {
   /** Takes an announcement of the head. One that cannot be read changes nothing. */

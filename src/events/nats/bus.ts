@@ -12,12 +12,14 @@ import { natsStore } from './keyed-store.ts'
 import { watchLink } from './link.ts'
 import { toMessage } from './message.ts'
 import { natsQueues } from './queues.ts'
+import { natsRecords } from './record-stream.ts'
 import { takeWork } from './take-work.ts'
 
 /** Largest payload of a server with default settings, in bytes. */
 const MAX_PAYLOAD = 1_048_576
 
-export function busOver(connection: NatsConnection, url: string, user: User | null): Bus {
+/** @param replicas number of brokers that keep each stream which this connection makes */
+export function busOver(connection: NatsConnection, url: string, user: User | null, replicas: number): Bus {
   const { connected, unlessLost, reconnected, closed } = watchLink(connection, url)
   const faultListeners = new Set<(fault: Fault) => void>()
 
@@ -50,7 +52,7 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
 
   const answers = openAnswers(async () => unlessLost(connection.flush()))
 
-  const queues = natsQueues(connection, url)
+  const queues = natsQueues(connection, url, replicas)
 
   const bus: Bus = {
     url,
@@ -130,7 +132,8 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
         throw toRlError(error, name, url)
       }
     },
-    store: (options) => natsStore(bus, options),
+    store: (options) => natsStore(bus, replicas, options),
+    records: (options) => natsRecords(connection, bus, replicas, options),
     work: (options, handler) =>
       takeWork(connection, { ...options, inboxPrefix: inboxPrefixOf(user) }, handler, reconnected),
     onReconnect(callback) {

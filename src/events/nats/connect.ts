@@ -19,6 +19,8 @@ export type BusOptions = BusAddress & {
   readonly name?: string
   /** Time that the first connection may take. Time in which this process itself was busy does not count. */
   readonly timeoutMs?: number
+  /** Number of brokers of a cluster that keep each stream which this connection makes. Default: 1. */
+  readonly replicas?: number
 }
 
 /** The server did not answer in time. */
@@ -97,7 +99,7 @@ async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus>
       attempt.then((tooLate) => tooLate.close()).catch(() => {})
       throw new NoAnswer(address.shown, timeoutMs)
     }
-    return busOver(connection, address.shown, address.user)
+    return busOver(connection, address.shown, address.user, options.replicas ?? 1)
   } catch (error) {
     throw connectError(error, address.shown, timeoutMs)
   } finally {

@@ -20,9 +20,10 @@ type Got = {
 
 export function natsStore(
   bus: Pick<Bus, 'request' | 'publishWork' | 'publish' | 'connected'>,
+  replicas: number,
   options: KeyedStoreOptions,
 ): KeyedStore {
-  const { stream, subjectOf, settings } = layoutOf(options)
+  const { stream, subjectOf, settings } = layoutOf(options, replicas)
 
   async function ask<T>(subject: string, request: object): Promise<T> {
     const body = Buffer.from(JSON.stringify(request))
@@ -59,7 +60,7 @@ export function natsStore(
 }
 
 /** The settings of an existing stream are not changed: there are file stores of earlier versions. */
-function layoutOf({ name, subjectOf, maxBytes }: KeyedStoreOptions) {
+function layoutOf({ name, subjectOf, maxBytes }: KeyedStoreOptions, replicas: number) {
   const stream = subjectOf ? name : `KV_${name}`
   const common = {
     name: stream,
@@ -70,7 +71,7 @@ function layoutOf({ name, subjectOf, maxBytes }: KeyedStoreOptions) {
     max_msgs: -1,
     max_bytes: maxBytes ?? -1,
     max_age: 0,
-    num_replicas: 1,
+    num_replicas: replicas,
     // Roles must not use it (src/broker/permissions.ts).
     allow_direct: true,
   }

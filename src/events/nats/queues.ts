@@ -23,7 +23,7 @@ const GONE: ReadonlySet<number> = new Set([
   JetStreamApiCodes.StreamNotFound,
 ])
 
-export function natsQueues(connection: NatsConnection, url: string) {
+export function natsQueues(connection: NatsConnection, url: string, replicas: number) {
   const client = jetstream(connection, { timeout: ANSWER_MS })
   // JetStream is not checked for here, because each call would report its absence.
   const manager = jetstreamManager(connection, { timeout: 5_000, checkAPI: false })
@@ -40,6 +40,7 @@ export function natsQueues(connection: NatsConnection, url: string) {
       max_msgs: -1,
       max_bytes: -1,
       max_age: 0,
+      num_replicas: replicas,
     }
     const { config } = await (await manager).streams.add(wanted)
     for (const [field, value] of Object.entries(wanted)) {

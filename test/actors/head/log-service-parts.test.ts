@@ -123,7 +123,12 @@ const answering = suite('answers of a log')
 answering('a page, positions by key, and the head', () => {
   const log = openTestLog(3)
   const since = () => 7
-  const { read, has, head } = logAnswers(log, openRollbackCheck(log, 1).checkSeen, since)
+  const { read, has, head } = logAnswers(
+    log,
+    () => log.head().position,
+    openRollbackCheck(log, 1).checkSeen,
+    since,
+  )
   const page = unpack(read(pack({ from: 2, limit: 1 }))) as { readonly events: readonly [number][] }
   assert.is(page.events[0][0], 2)
   assert.equal({ ...page, events: 1 }, { events: 1, next: 3, hash: log.hashAt(2), head: 3 })
