@@ -46,6 +46,8 @@ export type BrokerOptions = {
   readonly joins?: () => readonly Join[]
   /** Passwords of users who had one. Other users get a new one. */
   readonly passwords?: Partial<Record<User, string>>
+  /** Secret key of the only process of this machine that reads, in place of users with passwords. */
+  readonly nkey?: string
   /** Called for each restart, and for the reason why one fails, for the progress display. */
   readonly onRestart?: (reason: string) => void
 }
@@ -66,13 +68,17 @@ export async function startBroker({
   onRestart,
   place,
   joins = () => [],
+  nkey,
   ...wanted
 }: BrokerOptions): Promise<Broker> {
   const host = place?.host ?? LOOPBACK
   const { path: program } = await findNatsServer()
-  const passwords = Object.fromEntries(
-    USERS.map((user) => [user, wanted.passwords?.[user] ?? randomBytes(24).toString('base64url')]),
-  ) as Record<User, string>
+  const passwords: Partial<Record<User, string>> = Object.fromEntries(
+    (nkey === undefined ? USERS : []).map((user) => [
+      user,
+      wanted.passwords?.[user] ?? randomBytes(24).toString('base64url'),
+    ]),
+  )
   const paths = {
     config: join(folder, 'nats.conf'),
     pid: join(folder, 'nats.pid'),
@@ -100,7 +106,9 @@ export async function startBroker({
   }
 
   function addressOf(user: User): BusAddress {
-    return { url: url(), user, password: passwords[user], ca: place?.certificates.ca }
+    const ca = place?.certificates.ca
+    if (nkey !== undefined) return { url: url(), user: 'tool', nkey, ca }
+    return { url: url(), user, password: passwords[user], ca }
   }
 
   async function start(): Promise<void> {

@@ -57,11 +57,15 @@ export function runFolder(run: string, root = runsFolder()): RunFolder {
 const connectionSchema = z.strictObject({
   run: z.string(),
   url: z.string(),
+  /** All brokers of the cluster that the head's own is part of. */
+  servers: z.array(z.string()).optional(),
   /** Token of a broker that knows no users of ours. */
   token: z.string().nullable(),
   /** User of a tool, which reads. Null if there is a token. */
   user: z.string().nullable(),
   password: z.string().nullable(),
+  /** Secret key of a tool, on the machine of a head that joined its run by a file. */
+  nkey: z.string().optional(),
   /** File with the certificate of the broker's authority, if it proves its identity. */
   ca: z.string().optional(),
   /** Process id of the head that wrote it. */
@@ -85,8 +89,10 @@ export function readConnection(path: string): Connection | null {
 }
 
 /** Returns how a tool reaches the broker of a connection. */
-export function toolAddress({ url, token, user, password, ca }: Connection): BusAddress {
-  return { url, token: token ?? undefined, user: user ?? undefined, password: password ?? undefined, ca }
+export function toolAddress({ url, token, user, password, nkey, ca }: Connection): BusAddress {
+  return {
+    ...{ url, token: token ?? undefined, user: user ?? undefined, password: password ?? undefined, nkey, ca },
+  }
 }
 
 /**
@@ -128,9 +134,11 @@ export function environmentOf(address: BusAddress): NodeJS.ProcessEnv {
 }
 
 const credentialsSchema = z.strictObject({
-  url: z.string().refine((url) => URL.canParse(url)),
+  url: z.string().refine((url) => url.split(',').every((one) => URL.canParse(one))),
   user: z.string(),
-  password: z.string(),
+  password: z.string().optional(),
+  /** In place of a password. */
+  nkey: z.string().optional(),
   ca: z.string().optional(),
 })
 
@@ -141,11 +149,11 @@ const credentialsSchema = z.strictObject({
 export function writeCredentials(
   { credentials }: RunFolder,
   user: User,
-  { url, password, ca }: BusAddress,
+  { url, password, nkey, ca }: BusAddress,
 ): void {
   writePrivately(
     join(credentials, `${user}.json`),
-    `${JSON.stringify({ url, user, password, ca }, null, 2)}\n`,
+    `${JSON.stringify({ url, user, password, nkey, ca }, null, 2)}\n`,
   )
 }
 

@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { ROLES } from '../events/envelope.ts'
 import { newKey } from '../events/nats/keys.ts'
-import { isUser, type User } from '../events/users.ts'
+import { isUser, USERS, type User } from '../events/users.ts'
 import { firstIssue, safeParse } from '../safe-parse.ts'
 import { readText } from '../text-file.ts'
 import { type RunFolder, readPrivate, writePrivately } from './connection.ts'
@@ -19,7 +19,7 @@ const publicKey = z.string().regex(/^U[A-Z2-7]{55}$/)
 const secretKey = z.string().regex(/^SU[A-Z2-7]{56}$/)
 const time = z.int().nonnegative()
 
-const joinsSchema = z.array(
+export const joinsSchema = z.array(
   z.strictObject({
     /** Names the host's right, e.g. `environment-3f2a`. */
     id: z.string().regex(/^[a-z0-9-]{1,64}$/),
@@ -28,6 +28,8 @@ const joinsSchema = z.array(
     /** Milliseconds since 1970. */
     since: time,
     until: time,
+    /** The right that this one is part of: a standby head has those of its own roles and tools. */
+    of: z.string().optional(),
   }),
 )
 
@@ -50,6 +52,8 @@ const fileSchema = z.strictObject({
   ca: z.string().max(65_536),
   user,
   nkey: secretKey,
+  /** Keys of the users on the machine of a standby head. */
+  keys: z.partialRecord(user, secretKey).optional(),
   /** Milliseconds since 1970. */
   expires: time,
 })
@@ -79,6 +83,20 @@ export function newJoin(
   const { key, secret } = newKey()
   const id = `${user}-${randomBytes(3).toString('hex')}`
   return { join: { id, user, key, since: now, until: now + ttlMs }, nkey: secret }
+}
+
+/** Returns rights of all other users on the machine of a standby head, and their keys. */
+export function joinsOfHead({ id, since, until }: Join): {
+  readonly joins: readonly Join[]
+  readonly keys: Partial<Record<User, string>>
+} {
+  const keys: Partial<Record<User, string>> = {}
+  const joins = USERS.filter((one) => one !== 'head').map((one): Join => {
+    const { key, secret } = newKey()
+    keys[one] = secret
+    return { id: `${id}-${one}`, user: one, key, since, until, of: id }
+  })
+  return { joins, keys }
 }
 
 /**

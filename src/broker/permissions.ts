@@ -34,6 +34,8 @@ export function permissionsOf(run: string, user: User): Permissions | null {
     subjects.blob('get'),
     subjects.call('actors'),
     ...ROLES.map((role) => subjects.call(`status.${role}`)),
+    // Tells a role whose head is away that the run is over, and another broker who may join.
+    getSubject(`KV_rl-${run}-fence`),
   ]
   const role = roleOf(user)
   if (role === null || user === 'tool') return { publish: readers, subscribe: facts }
@@ -52,8 +54,6 @@ export function permissionsOf(run: string, user: User): Permissions | null {
       ...(user === role ? [subjects.work(role)] : []),
       ...queuesOf(run, role).flatMap(takingFrom),
       ...(user === role ? [getSubject(`rl-${run}-work-${role}`)] : []),
-      // Tells a role whose head is away that the run is over.
-      getSubject(`KV_rl-${run}-fence`),
       ...executingOf(run, role),
     ],
     subscribe: [...facts, subjects.call(`status.${role}`), subjects.call(`${role}.>`)],

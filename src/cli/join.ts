@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isAbsolute, join as joinPath } from 'node:path'
 import { joinedAddress } from '../actors/joined.ts'
 import { type RunFolder, readConnection, runFolder, writePrivately } from '../broker/connection.ts'
-import { type Join, type JoinFile, newJoin, readJoins, writeJoins } from '../broker/joins.ts'
+import { type Join, type JoinFile, joinsOfHead, newJoin, readJoins, writeJoins } from '../broker/joins.ts'
 import { isoTime, pause } from '../clock.ts'
 import { parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
@@ -28,7 +28,8 @@ rl join RUN revoke ID                                     ends a host's right; i
 The head must wait for other hosts: npm start -- --role head --run RUN --cluster ADDRESS. It takes a change up within
 a second, while the run goes on. Copy the file to the host and run there: npm start -- --join FILE
 The file holds a secret key, and only its owner can read it. It names the servers, their authority, the run and the
-version of the code. --worker is for a further host of a role: it works, and decides nothing.
+version of the code. --worker is for a further host of a role: it works, and decides nothing. --role head is for a
+standby, which goes on with a run that three brokers keep if its head ends.
 `,
   run,
 }
@@ -52,8 +53,10 @@ async function run(argv: readonly string[]): Promise<number> {
     case undefined: {
       const role = roleOf(values.role)
       const made = newJoin(values.worker ? workerOf(role) : role, lengthOf(values.ttl))
-      const file = fileOf(folder, made, role, values.worker)
-      writeJoins(folder, [...readJoins(folder), made.join])
+      if (role === 'head') refuseLoneBroker(folder)
+      const { joins, keys } = role === 'head' ? joinsOfHead(made.join) : NO_KEYS
+      const file = { ...fileOf(folder, made, role, values.worker), ...(role === 'head' ? { keys } : {}) }
+      writeJoins(folder, [...readJoins(folder), made.join, ...joins])
       return told(file, output(role), values.json)
     }
     case 'list':
@@ -63,16 +66,17 @@ async function run(argv: readonly string[]): Promise<number> {
       const made = newJoin(old.user, lengthOf(values.ttl))
       const renewed = { ...made, join: { ...made.join, id: old.id } }
       const role = roleOf(old.user.replace(/-worker$/, ''))
-      const file = fileOf(folder, renewed, role, old.user !== role)
-      writeJoins(folder, [...readJoins(folder).filter((one) => one.id !== old.id), renewed.join])
+      const { joins, keys } = role === 'head' ? joinsOfHead(renewed.join) : NO_KEYS
+      const file = {
+        ...fileOf(folder, renewed, role, old.user !== role),
+        ...(role === 'head' ? { keys } : {}),
+      }
+      writeJoins(folder, [...without(folder, old), renewed.join, ...joins])
       return told(file, output(role), values.json)
     }
     case 'revoke': {
       const old = joinOf(folder, id)
-      writeJoins(
-        folder,
-        readJoins(folder).filter((one) => one.id !== old.id),
-      )
+      writeJoins(folder, without(folder, old))
       if (values.json) printJson({ run: name, revoked: old.id })
       else printLine(`${old.id} may join no more; a head that runs ends its connection within a second`)
       return 0
@@ -146,7 +150,7 @@ function fileOf(
       code: codeDigest(),
       role,
       worker,
-      servers: [connection.url],
+      servers: connection.servers ?? connection.url.split(','),
       ca: readFileSync(connection.ca, 'utf8'),
       user,
       nkey,
@@ -161,11 +165,31 @@ function list(run: string, joins: readonly Join[], json: boolean): number {
   if (json) printJson({ run, joins })
   else if (joins.length === 0) printLine(`no host may join run ${run}`)
   else
-    for (const { id, user, until } of joins)
+    for (const { id, user, until } of joins.filter(({ of }) => of === undefined))
       printLine(
         `${id}  ${user}  until ${isoTime(until).slice(0, 19)}Z${until <= Date.now() ? ' (over)' : ''}`,
       )
   return 0
+}
+
+/** A standby needs brokers that outlive the head's machine. */
+function refuseLoneBroker({ run, connection }: RunFolder): void {
+  const { servers, url } = readConnection(connection) ?? {}
+  if (servers !== undefined || url?.includes(',')) return
+  throw new RlError(
+    `run '${run}' has no brokers that outlive its head: a standby would have nothing to follow`,
+    {
+      code: 'cli.usage',
+      hint: 'the head of such a run starts with --cluster A,B,C',
+    },
+  )
+}
+
+const NO_KEYS = { joins: [], keys: {} }
+
+/** The rights of others. */
+function without(folder: RunFolder, { id }: Join): readonly Join[] {
+  return readJoins(folder).filter((one) => one.id !== id && one.of !== id)
 }
 
 function joinOf(folder: RunFolder, id: string | undefined): Join {
@@ -185,12 +209,11 @@ function joinOf(folder: RunFolder, id: string | undefined): Join {
 }
 
 function roleOf(name: string | undefined): Role {
-  const roles = ROLES.filter((role) => role !== 'head')
-  const found = roles.find((role) => role === name)
+  const found = ROLES.find((role) => role === name)
   if (found !== undefined) return found
   throw new RlError(name === undefined ? 'no --role was given' : `'${name}' is no role that joins`, {
     code: 'cli.usage',
-    hint: `they are ${roles.join(', ')}`,
+    hint: `they are ${ROLES.join(', ')}`,
   })
 }
 

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import type { Pages } from '../actors/head/pages.ts'
 import type { StartOptions } from '../actors/start-options.ts'
 import { runFolder } from '../broker/connection.ts'
+import type { MemberFile } from '../broker/members.ts'
 import { RlError } from '../errors.ts'
 import { ROLES, type Role } from '../events/envelope.ts'
 import { findCache, packageVersion } from '../package.ts'
@@ -23,8 +24,9 @@ npm start -- --role head --standby --run ID --nats URL,URL,URL   goes on with a 
   --run ID          the run's name; where it exists already it goes on where its log ends
   --roles LIST      roles for which the head starts processes, e.g. policy,environment; 'none' for none   (all)
   --nats URL        a running nats-server with JetStream, or a cluster's with commas; else the head starts one   ($NATS_URL; $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD; $NATS_CA)
-  --cluster ADDRESS the head's own server waits for other hosts at this address of the machine, with TLS; rl join lets them in
-  --join FILE       takes up the role of a file that rl join wrote; nothing else is needed
+  --cluster ADDRESS the head's own server waits for other hosts at this address of the machine, with TLS; rl join lets them in.
+                    A,B,C: one of three servers, which keep the log together; the head writes a file for each of the others
+  --join FILE       takes up the role of a file that rl join wrote, or is the server of a file that a head wrote
   --any-code        joins a run although its head has other code
   --standby         follows the log of a run with replicas (--set run.replicas=3), and becomes its head if that ends
   --worker          a further worker of a role: works, but decides nothing
@@ -53,6 +55,10 @@ async function run(argv: readonly string[]): Promise<number> {
   shareCache()
   // Files of a run are private to their owner.
   process.umask(0o077)
+  if ('kind' in options) {
+    const { runMember } = await import('../actors/broker-member.ts')
+    return runMember(options)
+  }
   if (options.role === 'head') {
     const { startHead } = await import('../actors/head/start.ts')
     return startHead(options, options.ui ? openPages : null)
@@ -78,12 +84,17 @@ function shareCache(): void {
 }
 
 /** The options, or the text that was asked for in their place. */
-async function readOptions(argv: readonly string[]): Promise<StartOptions | string> {
+async function readOptions(argv: readonly string[]): Promise<StartOptions | MemberFile | string> {
   const { values } = parse(argv)
   if (values.help) return HELP.trim()
   if (values.version) return packageVersion()
   if (values.join !== undefined)
-    return joinOptions(values.join, values['any-code'] ?? false, secondsOf('--grace', values.grace))
+    return joinOptions(values.join, {
+      anyCode: values['any-code'] ?? false,
+      graceSeconds: secondsOf('--grace', values.grace),
+      // A standby starts no roles, unless it is told to.
+      roles: values.roles === undefined ? [] : rolesOf(values.roles),
+    })
   if (values.role === undefined) throw usage('no --role was given')
   const executor = values.role === 'executor'
   const role = executor ? 'environment' : roleOf(values.role)
@@ -105,7 +116,7 @@ async function readOptions(argv: readonly string[]): Promise<StartOptions | stri
     run: values.run ?? null,
     roles: rolesOf(values.roles),
     nats: values.nats ?? (values.cluster === undefined ? (process.env.NATS_URL ?? null) : null),
-    cluster: values.cluster === undefined ? null : addressOf(values.cluster),
+    cluster: values.cluster === undefined ? null : await clusterOf(values.cluster),
     worker: executor || (values.worker ?? false),
     executor,
     graceSeconds: secondsOf('--grace', values.grace),
@@ -118,13 +129,19 @@ async function readOptions(argv: readonly string[]): Promise<StartOptions | stri
 const NONE = { cluster: null, join: null, anyCode: false, standby: false } as const
 
 /** Everything that a host needs stands in its file. */
-async function joinOptions(file: string, anyCode: boolean, graceSeconds: number): Promise<StartOptions> {
+async function joinOptions(
+  file: string,
+  given: Pick<StartOptions, 'anyCode' | 'graceSeconds' | 'roles'>,
+): Promise<StartOptions | MemberFile> {
+  const { readMemberFile } = await import('../broker/members.ts')
+  const member = await readMemberFile(file)
+  if (member !== null) return member
   const { readJoinFile } = await import('../broker/joins.ts')
   const join = await readJoinFile(file)
   return {
     ...NONE,
+    ...given,
     join,
-    anyCode,
     standby: join.role === 'head',
     role: join.role,
     run: join.run,
@@ -132,17 +149,21 @@ async function joinOptions(file: string, anyCode: boolean, graceSeconds: number)
     config: 'config/default.yaml',
     configGiven: false,
     set: [],
-    roles: [],
     nats: null,
     executor: false,
-    graceSeconds,
     dryRun: false,
     trust: false,
     ui: false,
   }
 }
 
-function addressOf(text: string): string {
+/** An address, or those of a cluster. */
+async function clusterOf(text: string): Promise<string> {
+  if (text.includes(',')) {
+    const { membersOf } = await import('../broker/members.ts')
+    membersOf(text)
+    return text
+  }
   if (/^[A-Za-z0-9][A-Za-z0-9.:-]{0,252}$/.test(text)) return text
   throw usage(`--cluster ${JSON.stringify(text.slice(0, 100))} is no address`)
 }

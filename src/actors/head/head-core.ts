@@ -1,4 +1,5 @@
 /** Parts of a head beside its decider: broker, log, log service and watch, started and stopped in order. */
+import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type Broker, type BrokerOptions, startBroker } from '../../broker/broker.ts'
@@ -9,9 +10,10 @@ import {
   writeConnection,
   writeCredentials,
 } from '../../broker/connection.ts'
-import { readJoins } from '../../broker/joins.ts'
+import { type JoinFile, readJoins } from '../../broker/joins.ts'
+import { membersOf, writeMembers } from '../../broker/members.ts'
 import { takeRunFolder } from '../../broker/own-folder.ts'
-import type { RlError } from '../../errors.ts'
+import { RlError } from '../../errors.ts'
 import type { Bus, BusAddress, WorkQueue } from '../../events/bus.ts'
 import { PAGES_BETWEEN_CHECKPOINTS, startCheckpoints } from '../../events/checkpoints.ts'
 import { type EventLog, openLog } from '../../events/log.ts'
@@ -21,6 +23,7 @@ import { USERS, type User } from '../../events/users.ts'
 import { processText, THIS_PROCESS } from '../../platform/process-id.ts'
 import { HEARTBEAT_MS } from '../runtime/actor.ts'
 import type { WorkKind } from '../runtime/work.ts'
+import { awaitMembers, keepKeys, shareJoins } from './cluster.ts'
 import type { LogService } from './log-service.ts'
 import { watchLoop } from './loop-delay.ts'
 import { serveRun } from './serve-run.ts'
@@ -51,6 +54,8 @@ export type HeadCoreOptions = {
   readonly nats?: BusAddress
   /** Address of this machine at which a broker of the head's own waits for other hosts. */
   readonly cluster?: string
+  /** The file by which this host joined the run. */
+  readonly join?: JoinFile
   /** Number of brokers that keep the log and the queues. */
   readonly replicas?: number
   /** Revision of an earlier head's record that a standby saw in silence for a lease. */
@@ -76,7 +81,7 @@ export type HeadCoreOptions = {
  */
 export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore> {
   const { folder, nats, cluster, work, queues, heartbeatMs = HEARTBEAT_MS } = options
-  const { minFreeBytes, freeBytes, fenceTimes, onBrokerRestart, replicas = 1 } = options
+  const { minFreeBytes, freeBytes, fenceTimes, onBrokerRestart: say = () => {}, replicas = 1 } = options
   refuseLostRun(folder.log)
   takeRunFolder(folder.folder)
   const log = openLog(folder.log, {
@@ -101,13 +106,17 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
           run: folder.run,
           ...brokerBefore(folder),
           ...(await clusterPlace(folder, cluster)),
-          onRestart: onBrokerRestart,
+          onRestart: say,
         })
     if (broker) undo.push(broker.stop)
+    const members = cluster?.includes(',') ? membersOf(cluster) : []
+    if (replicas > 1 && broker && members.length < replicas) throw tooFewBrokers(folder.run, replicas)
     const address = broker ? broker.addressOf('head') : (nats as BusAddress)
     const connect = broker ? connectPatiently : connectBus
     const bus = await connect({ ...address, name: `rl-${folder.run}-log`, replicas })
     undo.push(bus.close)
+    if (members.length > 0) await awaitMembers(bus, folder, members, say)
+    if (replicas > 1) undo.push(shareJoins(bus, folder))
     const loop = watchLoop()
     undo.push(loop.stop)
     const {
@@ -133,15 +142,18 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
     undo.push(leave)
     const place = watchPlace(log)
     undo.push(place.stop)
+    const kept = options.join && keepKeys(folder, options.join)
     if (broker) for (const user of USERS) writeCredentials(folder, user, broker.addressOf(user))
     const { server, login } = parseAddress(broker ? broker.addressOf('tool') : address)
     writeConnection(folder.connection, {
       run: folder.run,
       url: server,
+      servers: members.length > 0 ? members.map(({ host, port }) => `tls://${host}:${port}`) : undefined,
       token: login.token ?? null,
-      user: login.user ?? null,
+      user: login.user ?? (kept ? 'tool' : null),
       password: login.pass ?? null,
-      ca: broker?.addressOf('tool').ca,
+      nkey: kept?.nkey,
+      ca: broker?.addressOf('tool').ca ?? kept?.ca,
       pid: process.pid,
       process: processText(THIS_PROCESS),
       host: hostname(),
@@ -169,12 +181,30 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
 /** Certificates are loaded for this alone: most runs stay on one machine. */
 async function clusterPlace(
   folder: RunFolder,
-  host: string | undefined,
+  cluster: string | undefined,
 ): Promise<Pick<BrokerOptions, 'place' | 'joins'>> {
-  if (host === undefined) return {}
+  if (cluster === undefined) return {}
   const { certificatesFor } = await import('../../broker/certificates.ts')
-  const certificates = await certificatesFor(host, join(folder.broker, 'tls'))
-  return { place: { host, certificates, cluster: null }, joins: () => readJoins(folder) }
+  const members = cluster.includes(',') ? membersOf(cluster) : []
+  const host = members[0]?.host ?? cluster
+  const tls = join(folder.broker, 'tls')
+  const certificates = await certificatesFor(host, tls)
+  await writeMembers(folder, members, async (member, index) => {
+    const files = await certificatesFor(member.host, tls, `member-${index}`)
+    const read = (path: string) => readFileSync(path, 'utf8')
+    return { ca: read(files.ca), certificate: read(files.certificate), key: read(files.key) }
+  })
+  return {
+    place: { host, certificates, cluster: members.length > 0 ? { index: 0, members } : null },
+    joins: () => readJoins(folder),
+  }
+}
+
+function tooFewBrokers(run: string, replicas: number): RlError {
+  return new RlError(`the log of run '${run}' is kept by ${replicas} brokers, and the head would start one`, {
+    code: 'head.too-few-brokers',
+    hint: 'name them as at its first start: --cluster A,B,C, or --nats with a list',
+  })
 }
 
 const LOOK_MS = 500

@@ -70,7 +70,7 @@ export async function standBy(options: StandbyOptions): Promise<StandbyEnd> {
   const records = recordsOf(bus, run)
   await awaitRecords()
   takeRunFolder(folder.folder)
-  let { log, copy } = await openCopy(folder, records, open, say)
+  let { log, copy } = await openCopy(records, open, options)
   say(`standby of run '${run}': the log is here up to position ${log.head().position}`)
   let wake = () => {}
   const endCalls = records.onAppended(() => wake())
@@ -108,7 +108,7 @@ export async function standBy(options: StandbyOptions): Promise<StandbyEnd> {
         if (!(error instanceof RlError)) throw error
         if (error.code === 'log.diverged') {
           log.close()
-          ;({ log, copy } = await openCopy(folder, records, open, say))
+          ;({ log, copy } = await openCopy(records, open, options))
         } else if (!error.code.startsWith('bus.')) throw error
       }
       const slept = new AbortController()
@@ -142,10 +142,9 @@ type OpenCopy = { readonly log: EventLog; readonly copy: ReturnType<typeof openL
 
 /** Opens this host's copy and brings it up to the records. A log that is not the run's any more is put aside, and copied anew. */
 async function openCopy(
-  folder: RunFolder,
   records: RecordStream,
   open: () => EventLog,
-  say: (line: string) => void,
+  { folder, signal, say, platform: { clock } = systemPlatform }: StandbyOptions,
 ): Promise<OpenCopy> {
   for (;;) {
     const log = open()
@@ -155,7 +154,14 @@ async function openCopy(
       return { log, copy }
     } catch (error) {
       log.close()
-      if (!(error instanceof RlError && error.code === 'log.diverged')) throw error
+      if (!(error instanceof RlError)) throw error
+      if (error.code.startsWith('bus.')) {
+        // Brokers that choose a leader answer nothing for some seconds.
+        await pause(LOOK_MS, signal, clock)
+        if (signal.aborted) throw signal.reason
+        continue
+      }
+      if (error.code !== 'log.diverged') throw error
       say(`${error.message}; it is kept in ${putAside(folder)}, and copied anew`)
     }
   }

@@ -116,6 +116,7 @@ async function runHead(options: StartOptions, showPages: ShowPages, silent?: num
     folder,
     queues: executors === null ? [] : [executorQueue(run)],
     nats: headAddress(options),
+    join: options.join ?? undefined,
     replicas: config.run.replicas,
     silent,
     cluster: options.cluster ?? undefined,
@@ -147,7 +148,7 @@ async function runHead(options: StartOptions, showPages: ShowPages, silent?: num
       run,
       folder: folder.folder,
       apart: isApart(options, core),
-      address: core.broker ? { url: core.address.url } : core.address,
+      address: core.broker || options.join ? { url: core.address.url } : core.address,
       specs: childSpecs(config.run, options, executors ?? 0),
       onGone: core.watch.forget,
       onExit: ({ spec, reason }) => display.say(`${spec.role} ${reason}; it is started again`),
@@ -256,8 +257,10 @@ function claimedRunId(): string {
 /** The config that a log begins with, and the one that holds now. They differ in a fork. */
 type Configs = { readonly first: Config; readonly config: Config }
 
-async function newConfig({ config: file, set, roles }: StartOptions): Promise<Configs> {
-  const config = await openConfig({ file, set, env: process.env })
+async function newConfig({ config: file, set, roles, cluster }: StartOptions): Promise<Configs> {
+  const brokers = cluster?.split(',').length ?? 1
+  const replicated = brokers > 1 ? [`run.replicas=${Math.min(brokers, 5)}`, ...set] : set
+  const config = await openConfig({ file, set: replicated, env: process.env })
   if (roles.includes('policy')) await checkFirstTurns(config)
   return { first: config, config }
 }

@@ -1,5 +1,6 @@
 /** Connects to a nats-server within a deadline. Errors say what is wrong. */
 import { connect as connectSocket } from 'node:net'
+import { checkServerIdentity } from 'node:tls'
 import {
   connect as connectNats,
   errors,
@@ -191,15 +192,26 @@ type Address = {
   readonly tls: boolean
 }
 
+type Identity = {
+  readonly host: string
+  readonly checkServerIdentity: typeof checkServerIdentity
+}
+
 /**
- * Names the host to compare with the certificate. The client checks the certificate against the name that it connects
- * to. TLS cannot send a numeric address as a name, and the check would then use `localhost`. Node compares with `host`
- * instead.
+ * Compares certificates with the hosts of the address. TLS cannot send a numeric address as a name, and the check would then use
+ * `localhost`. A cluster has several servers, and each may prove that it is any of them.
  */
-function tlsOptions({ servers }: Address, ca: string | undefined): TlsOptions & { readonly host: string } {
-  const host = new URL(servers[0] ?? '').hostname.replace(/^\[|\]$/g, '')
-  if (ca === undefined) return { host }
-  return { host, ...(ca.startsWith('-----BEGIN') ? { ca } : { caFile: ca }) }
+function tlsOptions({ servers }: Address, ca: string | undefined): TlsOptions & Identity {
+  const hosts = servers.map((server) => new URL(server).hostname.replace(/^\[|\]$/g, ''))
+  const identity: Identity = {
+    host: hosts[0] ?? '',
+    checkServerIdentity(_, certificate) {
+      const failures = hosts.map((host) => checkServerIdentity(host, certificate))
+      return failures.includes(undefined) ? undefined : failures[0]
+    },
+  }
+  if (ca === undefined) return identity
+  return { ...identity, ...(ca.startsWith('-----BEGIN') ? { ca } : { caFile: ca }) }
 }
 
 /** Removes the credentials from an address, so that messages and errors never hold them. */
