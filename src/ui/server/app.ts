@@ -99,9 +99,14 @@ export function pageApp({ session, runs, listeners, jobs }: AppParts): Hono<Http
   const ofRun = (path: string, answer: (run: OpenRun, at: number, context: Asked) => unknown) =>
     app.get(`/api/r/:run${path}`, async (context) => {
       const run = runs.open(context.req.param('run') ?? '')
-      return context.json(
-        (await answer(run, positionOf(run.log, context.req.query('at')), context)) as object,
-      )
+      const use = (): void => {}
+      run.uses.add(use)
+      try {
+        const at = positionOf(run.log, context.req.query('at'))
+        return context.json((await answer(run, at, context)) as object)
+      } finally {
+        run.uses.delete(use)
+      }
     })
 
   app.get('/api/runs', async (context) => context.json(await runRows()))
@@ -193,9 +198,10 @@ export function pageApp({ session, runs, listeners, jobs }: AppParts): Hono<Http
   ofRun('/density', (run) => densityPage(run))
   ofRun('/actors', (run, at, context) => actorsPage(run, at, context.req.query('at') === undefined))
   app.get('/api/r/:run/live', (context) => {
-    const { log } = runs.open(context.req.param('run'))
-    const from = Number(context.req.header('last-event-id') ?? log.head().position)
-    listeners.add(log, Number.isSafeInteger(from) ? from : log.head().position, context.env.outgoing as never)
+    const run = runs.open(context.req.param('run'))
+    const end = run.log.head().position
+    const from = Number(context.req.header('last-event-id') ?? end)
+    listeners.add(run, Number.isSafeInteger(from) ? from : end, context.env.outgoing as never)
     return WRITTEN
   })
   app.all('/api/*', (context) =>
