@@ -9,10 +9,11 @@ import { actionOf, mayAct } from './actions.ts'
 import { actorsPage } from './actors.ts'
 import { pageBundle } from './bundle.ts'
 import { chatPage } from './chat.ts'
-import { comparePage, curvesOfRuns } from './compare.ts'
+import { comparePage, curveRuns, curvesOfRuns } from './compare.ts'
 import { densityPage } from './density.ts'
 import { searchEvents } from './event-search.ts'
 import { eventPage, eventsPage, typesOf } from './events.ts'
+import { withSoundFigures } from './figures.ts'
 import { pictureOf } from './frames.ts'
 import { groupPage } from './group-page.ts'
 import { iterationPage } from './iteration.ts'
@@ -103,7 +104,8 @@ export function pageApp({ session, runs, listeners, jobs }: AppParts): Hono<Http
       run.uses.add(use)
       try {
         const at = positionOf(run.log, context.req.query('at'))
-        return context.json((await answer(run, at, context)) as object)
+        const given = await withSoundFigures([run.figures], () => answer(run, at, context))
+        return context.json(given as object)
       } finally {
         run.uses.delete(use)
       }
@@ -116,9 +118,11 @@ export function pageApp({ session, runs, listeners, jobs }: AppParts): Hono<Http
     const { a = '', b = '', group } = context.req.query()
     return context.json(await comparePage(runs, a, b, group))
   })
-  app.get('/api/curves', (context) =>
-    context.json(curvesOfRuns(runs, (context.req.query('runs') ?? '').split(',').filter(Boolean))),
-  )
+  app.get('/api/curves', async (context) => {
+    const opened = curveRuns(runs, (context.req.query('runs') ?? '').split(',').filter(Boolean))
+    const figures = opened.map((run) => run.figures)
+    return context.json(await withSoundFigures(figures, () => curvesOfRuns(opened)))
+  })
   ofRun('/head', (run, _, context) => runHead(run, context.req.query('at')))
   ofRun('/overview', (run, at, context) => overview(run, at, whole(context, 'since') ?? 0))
   ofRun('/iterations/:iteration', (run, at, context) =>
