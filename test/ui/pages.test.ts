@@ -213,6 +213,9 @@ else
         await page.keyboard.press('g')
         await page.keyboard.press('r')
         await page.getByRole('heading', { name: 'Runs' }).waitFor()
+        // An address that somebody mistyped.
+        await page.goto(`http://127.0.0.1:${server.port}/r/%`)
+        await page.getByText('There is no page').waitFor()
         assert.equal(faults, [])
         assert.equal(foreign, [])
       } finally {
