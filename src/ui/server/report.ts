@@ -119,6 +119,8 @@ async function whole(ask: () => Promise<Overview | null>): Promise<void> {
   for (;;) {
     const overview = await ask()
     if (overview === null || overview.complete) return
+    // Figures are folded in turns of the event loop, and answers alone give it none.
+    await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
