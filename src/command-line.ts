@@ -34,6 +34,17 @@ export function wholeNumber(flag: string, value: string, least = 0): number {
 }
 
 /**
+ * Returns the value as a port. 0 is a free one.
+ *
+ * @throws RlError `cli.usage`
+ */
+export function portNumber(value: string): number {
+  const port = wholeNumber('--port', value)
+  if (port <= 65_535) return port
+  throw new RlError(`--port is '${value}', expected at most 65535`, { code: 'cli.usage' })
+}
+
+/**
  * Control characters except newline and tab, Unicode line and paragraph separators, and bidirectional marks.
  */
 const STEERING = /[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/gu

@@ -1,4 +1,4 @@
-import { parseCommandLine, wholeNumber } from '../command-line.ts'
+import { parseCommandLine, portNumber, wholeNumber } from '../command-line.ts'
 import { awaitHead } from './await-head.ts'
 import type { Command } from './command.ts'
 import { numberFlag, required, tokenFlag } from './model-flags.ts'
@@ -58,7 +58,7 @@ minutes for the head of its run. docs/gateway.md tells more.`,
     const common = {
       run: required('--run', values.run),
       host: values.host,
-      port: wholeNumber('--port', values.port),
+      port: portNumber(values.port),
       token: given,
       maxCalls: wholeNumber('--max-calls', values['max-calls'], 1),
       say: (line: string) => void process.stderr.write(`${line}\n`),

@@ -1,5 +1,5 @@
 import { basename, resolve } from 'node:path'
-import { parseCommandLine, wholeNumber } from '../command-line.ts'
+import { parseCommandLine, portNumber, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { openLocalModel } from '../models/local/model.ts'
 import { startModelServer } from '../models/local/server.ts'
@@ -79,7 +79,7 @@ Any other field, or an unsupported value, is refused by name.`,
     try {
       const server = await startModelServer(model, {
         host: values.host,
-        port: wholeNumber('--port', values.port),
+        port: portNumber(values.port),
         name,
         maxRequests: wholeNumber('--max-requests', values['max-requests'], 1),
         token: given,

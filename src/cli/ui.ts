@@ -1,6 +1,7 @@
 /** `rl ui`: pages of all runs in the browser. */
 import { runNames, unknownRun } from '../broker/run-names.ts'
-import { parseCommandLine, printLine, wholeNumber } from '../command-line.ts'
+import { parseCommandLine, portNumber, printLine } from '../command-line.ts'
+import { RlError } from '../errors.ts'
 import { USUAL_PORT } from '../ui/server/secrets.ts'
 import { servePages } from '../ui/server/serve.ts'
 import type { Command } from './command.ts'
@@ -28,9 +29,14 @@ of this machine. Ctrl-C ends the server. Runs go on without it.
       },
       argv,
     )
-    const [run] = positionals
+    const [run, ...rest] = positionals
+    if (rest.length > 0)
+      throw new RlError('expected one run, or none for all', {
+        code: 'cli.usage',
+        hint: 'rl runs lists them',
+      })
     if (run !== undefined && run !== 'latest' && !runNames().includes(run)) throw unknownRun(run)
-    const port = values.port === undefined ? undefined : wholeNumber('--port', values.port)
+    const port = values.port === undefined ? undefined : portNumber(values.port)
     const { link, close, port: taken } = await servePages(run === undefined ? '/' : `/r/${run}`, port)
     if (values['print-url']) printLine(link)
     else for (const line of lines(link, taken)) printLine(line)

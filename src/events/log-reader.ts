@@ -173,7 +173,8 @@ export function readerOf(path: string, db: Database.Database): LogReader {
     until = Infinity,
     types,
   }: ReadOptions<T> = {}): IterableIterator<LoggedEvent<T>> {
-    for (let next = from; ; ) {
+    // A position that is no number ends this at once.
+    for (let next = from; next <= until; ) {
       const whole = types || next <= base ? null : own.block(next, Math.min(until, next + BLOCK - 1))
       if (whole !== null) {
         let at = 0

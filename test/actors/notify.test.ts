@@ -7,7 +7,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openNotifier } from '../../src/actors/head/notify.ts'
 import type { LoggedEvent } from '../../src/events/catalogue.ts'
-import { temporaryFolder } from '../support/run.ts'
+import { temporaryFolder, until } from '../support/run.ts'
 
 const root = temporaryFolder()
 
@@ -92,6 +92,53 @@ test('a command that fails, and a variable that is not set, are told and end not
     'ui.notify could not tell of RunCompleted: the command ended with status 3',
     'nobody is told: ui.notify names the variable NOT_SET, which is not set',
   ])
+})
+
+test('a long reason, and one with a NUL, are told in a line that a variable can hold', async () => {
+  const file = join(root, 'long')
+  const lines: string[] = []
+  const notifier = openNotifier(`printf '%s\\n' "$RL_TEXT" >> '${file}'`, (line) => lines.push(line))
+  notifier.see(logged('RunPaused', { reason: `bad\u0000 byte\n${'x'.repeat(300_000)}` }))
+  await notifier.done()
+  assert.equal(lines, [])
+  const told = readFileSync(file, 'utf8')
+  assert.match(told, /^run run-1 is paused: bad byte x+…\n$/)
+  assert.ok(told.length < 2_000)
+})
+
+if (process.platform !== 'win32')
+  test('a command that hangs is ended with all that it started', async () => {
+    const file = join(root, 'pid')
+    const lines: string[] = []
+    const command = `sleep 600 & echo $! > '${file}'; wait; true`
+    const notifier = openNotifier(command, (line) => lines.push(line), process.env, 200)
+    notifier.see(logged('RunCompleted', { iterations: 1 }))
+    await notifier.done()
+    assert.equal(lines, ['ui.notify could not tell of RunCompleted: no answer within 0.2 s'])
+    const pid = Number(readFileSync(file, 'utf8'))
+    await until('it is gone', () => !isAlive(pid))
+  })
+
+function isAlive(pid: number): boolean {
+  try {
+    // A killed process whose parent is gone may wait to be taken away.
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+  } catch {
+    return false
+  }
+}
+
+test('a URL that leads elsewhere is told as such', async () => {
+  const server = createServer((_, answer) => answer.writeHead(301, { location: '/secret' }).end())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const lines: string[] = []
+  const notifier = openNotifier(`http://127.0.0.1:${port}/`, (line) => lines.push(line))
+  notifier.see(logged('RunCompleted', { iterations: 1 }))
+  await notifier.done()
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+  assert.equal(lines, ['ui.notify could not tell of RunCompleted: the URL answers with status 301'])
 })
 
 test.run()

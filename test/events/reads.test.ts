@@ -124,4 +124,21 @@ test('a page of types that lie close together looks through so many rows and no 
   log.close()
 })
 
+test('a range whose ends are no numbers holds nothing', () => {
+  const log = openLog(join(temporaryFolder(), 'events.db'), {
+    run: 'a',
+    minFreeBytes: 0,
+    synchronous: 'NORMAL',
+  })
+  write(log, ['RunPaused'], 1)
+  for (const range of [
+    { from: Number.NaN, until: Number.NaN },
+    { from: Number.NaN },
+    { until: Number.NaN },
+    { from: Number.NaN, types: ['RunPaused'] as const },
+  ])
+    assert.equal([...log.events(range)], [])
+  log.close()
+})
+
 test.run()

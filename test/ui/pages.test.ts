@@ -23,7 +23,12 @@ async function withPages(work: (server: PageServer) => Promise<void>): Promise<v
   }
 }
 
-type Reply = { readonly status: number; readonly body: string; readonly cookie: string }
+type Reply = {
+  readonly status: number
+  readonly body: string
+  readonly cookie: string
+  readonly policy: string
+}
 
 /** Asks as any program may, with any header. */
 function ask(
@@ -43,6 +48,7 @@ function ask(
           status: answer.statusCode ?? 0,
           body: Buffer.concat(parts).toString(),
           cookie: cookie.split(';')[0],
+          policy: String(answer.headers['content-security-policy']),
         })
       })
     })
@@ -83,6 +89,23 @@ test('other names of this machine, other origins and other sites are refused', a
   })
 })
 
+test('each answer says that no text of it becomes code', async () => {
+  await withPages(async (server) => {
+    const cookie = await sessionOf(server)
+    const answers = [
+      await ask(server, '/'),
+      await ask(server, '/main.js'),
+      await ask(server, '/api/runs'),
+      await ask(server, '/api/runs', { cookie }),
+      await ask(server, '/api/r/nowhere/head', { cookie }),
+      await ask(server, '/api/runs', { cookie, host: 'evil.example' }),
+      await ask(server, '/api/r/run/actions/pause', { cookie }, '{}'),
+    ]
+    for (const { policy, status } of answers)
+      assert.match(policy, "require-trusted-types-for 'script'", `${status}`)
+  })
+})
+
 test('what is not there is told with the nearest name or the last position', async () => {
   await withPages(async (server) => {
     const cookie = await sessionOf(server)
@@ -100,6 +123,8 @@ test('what is not there is told with the nearest name or the last position', asy
     assert.is((await fault('/api/r/run/iterations/99')).code, 'ui.no-iteration')
     assert.is((await fault('/api/r/run/rollouts/1/nowhere/0')).code, 'ui.no-rollout')
     assert.match((await fault('/api/r/run/events?type=PolicyUpdatd')).hint, 'PolicyUpdated')
+    for (const position of ['NaN', 'x', '0', '1.5', '%00', '9007199254740993'])
+      assert.is((await fault(`/api/r/run/events/${position}`)).code, 'ui.bad-position', position)
     assert.is((await fault('/api/nothing')).code, 'ui.no-page')
   })
 })
@@ -188,6 +213,9 @@ else
         await page.keyboard.press('g')
         await page.keyboard.press('r')
         await page.getByRole('heading', { name: 'Runs' }).waitFor()
+        // An address that somebody mistyped.
+        await page.goto(`http://127.0.0.1:${server.port}/r/%`)
+        await page.getByText('There is no page').waitFor()
         assert.equal(faults, [])
         assert.equal(foreign, [])
       } finally {

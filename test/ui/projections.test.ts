@@ -168,4 +168,24 @@ if (hasBrowser())
     })
   })
 
+if (hasBrowser())
+  test('names of tables, columns and rows show their control characters', async () => {
+    const named = copyRun(unpackFixture(temporaryFolder()), runFolder('named', root), {})
+    const db = new Database(named.projections)
+    db.exec(`CREATE TABLE "t\u202e\u001b" (iteration, "k\u2066" TEXT, "v\u0007" REAL, PRIMARY KEY (iteration, "k\u2066"));
+      INSERT INTO "t\u202e\u001b" VALUES (1, 'a\u202e', 2), (2, 'a\u202e', 3)`)
+    db.close()
+    await readPages('/r/named/projections', async (reading) => {
+      await browse(reading, async (page) => {
+        await page.getByRole('heading', { name: 't␛202e␛001b' }).waitFor()
+        await page.getByRole('img', { name: /t␛202e␛001b: v␛0007/ }).waitFor()
+        const raw = await page.evaluate(`(() => {
+          const named = [...document.querySelectorAll('[aria-label]')].map((one) => one.getAttribute('aria-label'))
+          return [document.body.textContent, ...named].filter((text) => /[\\u202e\\u2066\\u001b\\u0007]/.test(text))
+        })()`)
+        assert.equal(raw, [])
+      })
+    })
+  })
+
 test.run()

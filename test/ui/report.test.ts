@@ -7,15 +7,18 @@ import { promisify } from 'node:util'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { command } from '../../src/cli/report.ts'
+import { command as ui } from '../../src/cli/ui.ts'
 import { nodeWords } from '../../src/package.ts'
-import { MOST_BYTES } from '../../src/ui/server/report.ts'
+import { MOST_BYTES, makeReport } from '../../src/ui/server/report.ts'
 import { unpackFixture } from '../replay/fixture.ts'
 import { temporaryFolder } from '../support/run.ts'
+import { madeEvents, writeRun } from './made-run.ts'
 import { hasBrowser, openFile } from './reading-pages.ts'
 
 const root = temporaryFolder()
 process.env.RL_RUNS = root
 unpackFixture(root)
+writeRun(root, 'made', madeEvents(6))
 const file = join(root, 'x.html')
 const RL = nodeWords(new URL('../../src/rl.ts', import.meta.url))
 
@@ -24,6 +27,27 @@ test('the last line tells the file and its size', async () => {
   const { size } = statSync(file)
   assert.is(stdout.trim().split('\n').at(-1), `${file} ${size} bytes`)
   assert.ok(size < MOST_BYTES)
+})
+
+test('a full report counts the pages that it leaves out', async () => {
+  const whole = await makeReport('made')
+  const full = await makeReport('made', undefined, 401 * 1024)
+  assert.is(whole.left, 0)
+  assert.ok(full.left > 20)
+  assert.is(full.held + full.left, whole.held)
+})
+
+test('words that are none of its own, and a port that cannot be, are told', async () => {
+  const fails = (words: readonly string[]) =>
+    ui.run(words).then(
+      () => 'no error',
+      (error: { readonly code: string; readonly message: string }) => `${error.code} ${error.message}`,
+    )
+  assert.match(await fails(['run', 'more']), /^cli.usage expected one run/)
+  assert.match(
+    await fails(['run', '--port', '70000']),
+    /^cli.usage --port is '70000', expected at most 65535/,
+  )
 })
 
 test('an unknown run and a folder that cannot be written are told', async () => {

@@ -2,7 +2,7 @@
  * Tells a person who is not looking that a run needs them or is over: by a command of theirs, or by a POST to a URL.
  * What cannot be told never holds the run up.
  */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { explain } from '../../errors.ts'
 import type { EventType, LoggedEvent } from '../../events/catalogue.ts'
 import { BY_A_PERSON } from '../../events/run-turn.ts'
@@ -26,6 +26,8 @@ export type Notifier = {
 const TELL_MS = 10_000
 /** Shortest time between two stalls that are told. */
 const QUIET_MS = 5 * 60_000
+/** Characters of a line that is told: a variable holds only so much, and nobody reads more. */
+const MOST_TEXT = 1_000
 /** Most that are told of one start, so that a loop of faults calls nobody a thousand times. */
 const MOST = 100
 
@@ -35,11 +37,16 @@ const MOST = 100
  * @example openNotifier('notify-send "$RL_TEXT"', console.log)
  * @example openNotifier('$MY_WEBHOOK', console.log)
  */
-export function openNotifier(target: string, say: (line: string) => void, env = process.env): Notifier {
+export function openNotifier(
+  target: string,
+  say: (line: string) => void,
+  env = process.env,
+  tellMs = TELL_MS,
+): Notifier {
   const named = /^\$([A-Za-z_]\w*)$/.exec(target)?.[1]
   const meant = named === undefined ? target : env[named]
   if (!meant) say(`nobody is told: ui.notify names the variable ${named}, which is not set`)
-  const tell = !meant ? null : /^https?:\/\//.test(meant) ? post(meant) : run(meant, env)
+  const tell = !meant ? null : /^https?:\/\//.test(meant) ? post(meant, tellMs) : run(meant, env, tellMs)
   let last: Promise<void> = Promise.resolve()
   let told = 0
   let stalledAt = Number.NEGATIVE_INFINITY
@@ -55,9 +62,9 @@ export function openNotifier(target: string, say: (line: string) => void, env = 
       told++
       const { run, type, position } = event
       last = last
-        .then(() => tell({ run, event: type, position, text }))
+        .then(() => tell({ run, event: type, position, text: oneLine(text) }))
         // An error may name the URL, which may hold a secret.
-        .catch((error: unknown) => say(`ui.notify could not tell of ${type}: ${reasonOf(error)}`))
+        .catch((error: unknown) => say(`ui.notify could not tell of ${type}: ${reasonOf(error, tellMs)}`))
     },
     done: () => last,
   }
@@ -81,14 +88,14 @@ export function newsOf(event: LoggedEvent): string | null {
 }
 
 /** Chat services read `text`. */
-function post(url: string) {
+function post(url: string, tellMs: number) {
   return async (news: News): Promise<void> => {
     const answer = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(news),
-      redirect: 'error',
-      signal: AbortSignal.timeout(TELL_MS),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(tellMs),
     })
     await answer.body?.cancel()
     if (!answer.ok) throw new Failed(`the URL answers with status ${answer.status}`)
@@ -96,31 +103,60 @@ function post(url: string) {
 }
 
 /** Texts of a run stand in variables alone: in the words of a shell they could be commands. */
-function run(command: string, env: NodeJS.ProcessEnv) {
+function run(command: string, env: NodeJS.ProcessEnv, tellMs: number) {
   return ({ run, event, position, text }: News): Promise<void> =>
     new Promise((resolve, reject) => {
       const child = spawn(command, {
         shell: true,
         stdio: 'ignore',
-        timeout: TELL_MS,
-        killSignal: 'SIGKILL',
+        // A group of its own, so that all of it can be ended.
+        detached: process.platform !== 'win32',
+        windowsHide: true,
         env: { ...env, RL_RUN: run, RL_EVENT: event, RL_POSITION: String(position), RL_TEXT: text },
       })
-      child.once('error', reject)
+      const late = setTimeout(() => {
+        killAll(child)
+        reject(new Failed(noAnswer(tellMs)))
+      }, tellMs)
+      child.once('error', (error) => {
+        clearTimeout(late)
+        reject(error)
+      })
       child.once('exit', (status, signal) => {
+        clearTimeout(late)
         if (status === 0) resolve()
         else reject(new Failed(`the command ended with ${signal ?? `status ${status}`}`))
       })
     })
 }
 
+/** Kills the shell and all that it started. */
+function killAll(child: ChildProcess): void {
+  try {
+    if (child.pid !== undefined && process.platform !== 'win32') process.kill(-child.pid, 'SIGKILL')
+    else child.kill('SIGKILL')
+  } catch {
+    // It is gone already.
+  }
+}
+
+/** A reason may be an output of a program, with anything in it. */
+function oneLine(text: string): string {
+  const line = text.slice(0, 2 * MOST_TEXT).replace(/[\p{Cc}\s]+/gu, ' ')
+  return line.length > MOST_TEXT ? `${line.slice(0, MOST_TEXT)}…` : line
+}
+
 /** A failure whose message holds no secret. */
 class Failed extends Error {}
 
-function reasonOf(error: unknown): string {
+function noAnswer(ms: number): string {
+  return `no answer within ${ms / 1000} s`
+}
+
+function reasonOf(error: unknown, tellMs: number): string {
   if (error instanceof Failed) return error.message
   const { name, cause } = error as Error
-  if (name === 'TimeoutError') return `no answer within ${TELL_MS / 1000} s`
+  if (name === 'TimeoutError') return noAnswer(tellMs)
   return cause === undefined
     ? 'it cannot be reached'
     : explain((cause as NodeJS.ErrnoException).code ?? 'it cannot be reached')

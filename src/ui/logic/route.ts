@@ -79,3 +79,15 @@ export function pathOfAblation(name: string): string {
 export function pathOfRollout(run: string, rollout: string): string {
   return pathOf(run, 't', ...rollout.split('/'))
 }
+
+/**
+ * Returns an address as a person reads it: without escapes, if they are letters.
+ * @example readable('/r/a%20b') // '/r/a b'
+ */
+export function readable(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}

@@ -1,5 +1,6 @@
 /** The page: a session, the frame, and the screen that the address names. */
 import { render } from 'preact'
+import { readable } from '../logic/route.ts'
 import { fetchAnswer, isStranger } from './answers.ts'
 import { Frame } from './frame.tsx'
 import { startKeys } from './keys.ts'
@@ -27,7 +28,7 @@ async function begin(): Promise<void> {
   const page = document.getElementById('page')
   if (page) render(<Frame />, page)
   path.subscribe(() => {
-    document.title = `rl ${decodeURIComponent(path.value).replace(/^\/(r\/)?/, '')}`
+    document.title = `rl ${readable(path.value).replace(/^\/(r\/)?/, '')}`
   })
 }
 

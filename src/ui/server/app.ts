@@ -9,10 +9,11 @@ import { actionOf, mayAct } from './actions.ts'
 import { actorsPage } from './actors.ts'
 import { pageBundle } from './bundle.ts'
 import { chatPage } from './chat.ts'
-import { comparePage, curvesOfRuns } from './compare.ts'
+import { comparePage, curveRuns, curvesOfRuns } from './compare.ts'
 import { densityPage } from './density.ts'
 import { searchEvents } from './event-search.ts'
 import { eventPage, eventsPage, typesOf } from './events.ts'
+import { withSoundFigures } from './figures.ts'
 import { pictureOf } from './frames.ts'
 import { groupPage } from './group-page.ts'
 import { iterationPage } from './iteration.ts'
@@ -99,9 +100,15 @@ export function pageApp({ session, runs, listeners, jobs }: AppParts): Hono<Http
   const ofRun = (path: string, answer: (run: OpenRun, at: number, context: Asked) => unknown) =>
     app.get(`/api/r/:run${path}`, async (context) => {
       const run = runs.open(context.req.param('run') ?? '')
-      return context.json(
-        (await answer(run, positionOf(run.log, context.req.query('at')), context)) as object,
-      )
+      const use = (): void => {}
+      run.uses.add(use)
+      try {
+        const at = positionOf(run.log, context.req.query('at'))
+        const given = await withSoundFigures([run.figures], () => answer(run, at, context))
+        return context.json(given as object)
+      } finally {
+        run.uses.delete(use)
+      }
     })
 
   app.get('/api/runs', async (context) => context.json(await runRows()))
@@ -111,9 +118,11 @@ export function pageApp({ session, runs, listeners, jobs }: AppParts): Hono<Http
     const { a = '', b = '', group } = context.req.query()
     return context.json(await comparePage(runs, a, b, group))
   })
-  app.get('/api/curves', (context) =>
-    context.json(curvesOfRuns(runs, (context.req.query('runs') ?? '').split(',').filter(Boolean))),
-  )
+  app.get('/api/curves', async (context) => {
+    const opened = curveRuns(runs, (context.req.query('runs') ?? '').split(',').filter(Boolean))
+    const figures = opened.map((run) => run.figures)
+    return context.json(await withSoundFigures(figures, () => curvesOfRuns(opened)))
+  })
   ofRun('/head', (run, _, context) => runHead(run, context.req.query('at')))
   ofRun('/overview', (run, at, context) => overview(run, at, whole(context, 'since') ?? 0))
   ofRun('/iterations/:iteration', (run, at, context) =>
@@ -193,9 +202,10 @@ export function pageApp({ session, runs, listeners, jobs }: AppParts): Hono<Http
   ofRun('/density', (run) => densityPage(run))
   ofRun('/actors', (run, at, context) => actorsPage(run, at, context.req.query('at') === undefined))
   app.get('/api/r/:run/live', (context) => {
-    const { log } = runs.open(context.req.param('run'))
-    const from = Number(context.req.header('last-event-id') ?? log.head().position)
-    listeners.add(log, Number.isSafeInteger(from) ? from : log.head().position, context.env.outgoing as never)
+    const run = runs.open(context.req.param('run'))
+    const end = run.log.head().position
+    const from = Number(context.req.header('last-event-id') ?? end)
+    listeners.add(run, Number.isSafeInteger(from) ? from : end, context.env.outgoing as never)
     return WRITTEN
   })
   app.all('/api/*', (context) =>

@@ -71,9 +71,13 @@ export async function comparePage(
   }
 }
 
+/** @throws RlError `run.unknown`, and those of the logs */
+export function curveRuns(runs: OpenRuns, names: readonly string[]): readonly OpenRun[] {
+  return names.slice(0, MOST_RUNS).map((name) => runs.open(name))
+}
+
 /** Returns the curves of runs. Points that a run has from the first run's log are left out. */
-export function curvesOfRuns(runs: OpenRuns, names: readonly string[]): readonly RunCurve[] {
-  const opened = names.slice(0, MOST_RUNS).map((name) => runs.open(name))
+export function curvesOfRuns(opened: readonly OpenRun[]): readonly RunCurve[] {
   const [first] = opened
   return opened.map((run, i) => {
     const { success, complete } = overview(run, run.log.head().position)

@@ -101,7 +101,7 @@ export function rowOf(event: LoggedEvent): EventRow {
  * @throws RlError `ui.bad-position`
  */
 export function eventPage(log: LogReader, position: number, at: number, withColumns = false): EventPage {
-  const [event] = position > at || position < 1 ? [] : log.events({ from: position, until: position })
+  const [event] = position <= at && position >= 1 ? log.events({ from: position, until: position }) : []
   if (!event)
     throw new NotHere(`run '${log.run}' has no event at position ${position}`, {
       code: 'ui.bad-position',

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import type { RunFolder } from '../../broker/connection.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
@@ -14,6 +14,7 @@ import { cachePlace } from '../../package.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
 import { PROJECTIONS } from '../../projections/all.ts'
 import { openProjections } from '../../projections/projection.ts'
+import { openCacheFile, removeCacheFile, saysDamage } from './cache-file.ts'
 
 export type Figures = {
   /**
@@ -21,7 +22,26 @@ export type Figures = {
    * there is none yet.
    */
   readonly read: () => { readonly db: Database.Database; readonly position: number } | null
+  /** Leaves the files that are damaged. The run's own is not read any more, and that of the cache is folded anew. */
+  readonly leaveDamaged: () => void
   readonly close: () => void
+}
+
+/**
+ * Does work that reads figures. If it meets damage in their files, they are left and the work is done again. It may then
+ * find that the figures are not folded yet.
+ */
+export async function withSoundFigures<T>(
+  figures: readonly Figures[],
+  work: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!saysDamage(error)) throw error
+    for (const { leaveDamaged } of figures) leaveDamaged()
+    return work()
+  }
 }
 
 /** Number of events that are folded before other work gets its turn. */
@@ -29,10 +49,22 @@ const SLICE = 2_000
 
 export function openFigures(folder: RunFolder, log: LogReader): Figures {
   let own: ReadDatabase | null = null
+  /** Whether the run's own file cannot be read. */
+  let isOwnLeft = false
   let cache: Cache | null = null
 
+  function openOwn(): ReadDatabase | null {
+    if (isOwnLeft || !existsSync(folder.projections)) return null
+    try {
+      return openForReading(folder.projections)
+    } catch {
+      isOwnLeft = true
+      return null
+    }
+  }
+
   function ofRun(): { db: Database.Database; position: number } | null {
-    if (own === null && existsSync(folder.projections)) own = openForReading(folder.projections)
+    own ??= openOwn()
     const position = own === null ? null : positionOf(own.db)
     return own === null || position === null ? null : { db: own.db, position }
   }
@@ -49,10 +81,30 @@ export function openFigures(folder: RunFolder, log: LogReader): Figures {
       cache.follow()
       return cache.read()
     },
+    leaveDamaged() {
+      if (own !== null && !isSound(own.db)) {
+        own.close()
+        own = null
+        isOwnLeft = true
+      }
+      if (cache !== null && !isSound(cache.db)) {
+        cache.close()
+        removeCacheFile(cache.path)
+        cache = null
+      }
+    },
     close() {
       own?.close()
       cache?.close()
     },
+  }
+}
+
+function isSound(db: Database.Database): boolean {
+  try {
+    return db.pragma('quick_check(1)', { simple: true }) === 'ok'
+  } catch {
+    return false
   }
 }
 
@@ -81,13 +133,20 @@ function positionOf(db: Database.Database): number | null {
   }
 }
 
-type Cache = Figures & { readonly follow: () => void }
+type Cache = Pick<Figures, 'read' | 'close'> & {
+  readonly db: Database.Database
+  readonly path: string
+  readonly follow: () => void
+}
 
 function openCache(log: LogReader): Cache {
   const folder = cachePlace('ui', `${log.run}-${log.hashAt(1).slice(0, 16)}`)
   makePrivateFolder(folder)
-  const db = new Database(join(folder, 'projections.db'), { timeout: 5_000 })
-  const projections = openProjections(db, PROJECTIONS)
+  const path = join(folder, 'projections.db')
+  const { db, projections } = openCacheFile(path, (db) => ({
+    db,
+    projections: openProjections(db, PROJECTIONS),
+  }))
   const types = [...projections.interests]
   let folding = false
   let closed = false
@@ -110,6 +169,8 @@ function openCache(log: LogReader): Cache {
   }
 
   return {
+    db,
+    path,
     follow() {
       if (folding || projections.position() === log.head().position) return
       folding = true
@@ -127,7 +188,7 @@ function openCache(log: LogReader): Cache {
         })
     },
     read() {
-      if (fault !== null) throw unfolded(fault)
+      if (fault !== null) throw saysDamage(fault) ? fault : unfolded(fault)
       return { db, position: projections.position() }
     },
     close() {

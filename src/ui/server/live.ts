@@ -3,7 +3,7 @@
  * works for a run that anybody writes, with a broker or without one.
  */
 import type { ServerResponse } from 'node:http'
-import type { LogReader } from '../../events/log-reader.ts'
+import type { OpenRun } from './open-runs.ts'
 
 const LOOK_MS = 100
 /** A comment keeps the connection open. */
@@ -14,7 +14,7 @@ const MOST_WAITING = 1024 * 1024
 const MOST_NAMED = 2_000
 
 export type Listeners = {
-  readonly add: (log: LogReader, from: number, answer: ServerResponse) => void
+  readonly add: (run: OpenRun, from: number, answer: ServerResponse) => void
   readonly close: () => void
 }
 
@@ -24,7 +24,7 @@ export function openListeners(): Listeners {
     close() {
       for (const end of [...open]) end()
     },
-    add(log, from, answer) {
+    add({ log, uses, isThere }, from, answer) {
       let position = from
       answer.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
@@ -36,6 +36,11 @@ export function openListeners(): Listeners {
         else answer.write(text)
       }
       const look = (): void => {
+        // The page comes back, and hears of the log that is there then.
+        if (!isThere()) {
+          end()
+          return
+        }
         try {
           const head = log.head().position
           if (head === position) return
@@ -54,9 +59,11 @@ export function openListeners(): Listeners {
         clearInterval(timer)
         clearInterval(beat)
         open.delete(end)
+        uses.delete(end)
         answer.destroy()
       }
       open.add(end)
+      uses.add(end)
       answer.on('close', end)
       answer.on('error', end)
       send(

@@ -16,6 +16,10 @@ export type OpenRun = {
   readonly log: LogReader
   readonly figures: Figures
   readonly past: AskPast
+  /** Ends of what goes on with the run. A run in use stays open, and each is called if the run's log is gone. */
+  readonly uses: Set<() => void>
+  /** Whether the log is still the file that was opened. */
+  readonly isThere: () => boolean
 }
 
 export type OpenRuns = {
@@ -27,17 +31,17 @@ export type OpenRuns = {
   readonly close: () => void
 }
 
-/** Number of logs that stay open. */
+/** Number of logs that stay open without a use. */
 const KEPT = 8
 
 export function openRuns(): OpenRuns {
   /** In order of their last use. */
   const kept = new Map<string, OpenRun>()
-  const files = new WeakMap<OpenRun, number>()
 
   function drop(name: string): void {
     const run = kept.get(name)
     kept.delete(name)
+    for (const end of [...(run?.uses ?? [])]) end()
     run?.figures.close()
     run?.past.close()
     run?.log.close()
@@ -47,7 +51,7 @@ export function openRuns(): OpenRuns {
     const run = wanted === 'latest' ? newest() : wanted
     const known = kept.get(run)
     // A log that was put in the place of another has another file.
-    if (known && fileOf(known.folder) === files.get(known)) {
+    if (known?.isThere()) {
       kept.delete(run)
       kept.set(run, known)
       return known
@@ -57,10 +61,17 @@ export function openRuns(): OpenRuns {
     if (folder === null || !existsSync(folder.log)) throw notHere(run.slice(0, 64))
     const file = fileOf(folder)
     const log = openLogReader(folder.log)
-    const opened = { folder, log, figures: openFigures(folder, log), past: askPast(log) }
+    const opened: OpenRun = {
+      folder,
+      log,
+      figures: openFigures(folder, log),
+      past: askPast(log),
+      uses: new Set(),
+      isThere: () => fileOf(folder) === file,
+    }
+    const idle = [...kept].filter(([, { uses }]) => uses.size === 0).map(([name]) => name)
+    for (const name of idle.slice(0, Math.max(0, kept.size + 1 - KEPT))) drop(name)
     kept.set(run, opened)
-    if (file !== undefined) files.set(opened, file)
-    for (const name of [...kept.keys()].slice(0, -KEPT)) drop(name)
     return opened
   }
 

@@ -1,11 +1,13 @@
 /** Tables of a run's projections, a user's own included. They are read from the run's file: no code of a user is run. */
 import { existsSync } from 'node:fs'
 import type Database from 'better-sqlite3'
-import { RlError } from '../../errors.ts'
+import type { RunFolder } from '../../broker/connection.ts'
+import { explain, RlError } from '../../errors.ts'
 import { openForReading } from '../../events/read-database.ts'
 import { nearest } from '../../nearest.ts'
 import { PROJECTIONS } from '../../projections/all.ts'
 import type { ProjectionsPage, ProjectionTable, TableName, TableValue } from '../logic/projection-table.ts'
+import { saysDamage } from './cache-file.ts'
 import { knownConfig } from './known-config.ts'
 import type { OpenRun } from './open-runs.ts'
 
@@ -133,6 +135,8 @@ function reading<T>({ folder, figures }: OpenRun, work: (db: Database.Database) 
     const { db, close } = openForReading(folder.projections)
     try {
       return work(db)
+    } catch (error) {
+      throw saysDamage(error) ? damaged(folder, error) : error
     } finally {
       close()
     }
@@ -142,5 +146,13 @@ function reading<T>({ folder, figures }: OpenRun, work: (db: Database.Database) 
   throw new RlError('the projections of this run are not folded yet', {
     code: 'ui.no-table',
     hint: 'look again in a moment',
+  })
+}
+
+function damaged({ run, projections }: RunFolder, cause: unknown): RlError {
+  return new RlError(`${projections} is damaged: ${explain(cause)}`, {
+    code: 'projections.damaged',
+    hint: `rl projections ${run} rebuild makes it anew from the log`,
+    cause,
   })
 }

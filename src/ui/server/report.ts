@@ -12,8 +12,10 @@ import { openRuns } from './open-runs.ts'
 
 /** Most bytes of a report. Browsers open such a file at once. */
 export const MOST_BYTES = 5 * 1024 * 1024
-/** Base64 takes 4 bytes for 3, and the page itself takes some. */
-const MOST_PACKED = Math.floor((MOST_BYTES - 400 * 1024) * 0.75)
+/** The page itself takes some of them. */
+const PAGE_BYTES = 400 * 1024
+/** A report is full after so many pages in a row that did not fit in. The rest is counted and not made. */
+const MOST_UNFIT = 20
 /** Answers are packed together, as in the file: alone they would be twice as large. */
 const BATCH = 256 * 1024
 
@@ -28,21 +30,28 @@ export type Report = {
  * Makes a report of a run as it stands. It holds the figures, the iterations, the tasks, the judge, and as many rollouts
  * as fit into 5 MB, those of the last iterations first.
  * @param onProgress hears how many answers are there
+ * @param mostBytes size of the file
  * @throws RlError `run.unknown`, `ui.not-built`, and those of the log
  */
-export async function makeReport(run: string, onProgress?: (count: number) => void): Promise<Report> {
+export async function makeReport(
+  run: string,
+  onProgress?: (count: number) => void,
+  mostBytes = MOST_BYTES,
+): Promise<Report> {
+  // Base64 takes 4 bytes for 3.
+  const mostPacked = Math.floor((mostBytes - PAGE_BYTES) * 0.75)
   const runs = openRuns()
   const reader = { isReader: () => true, begin: () => false }
   const app = pageApp({ session: reader, runs, listeners: openListeners(), jobs: openJobs() })
   const base = `/api/r/${encodeURIComponent(runs.open(run).folder.run)}`
   const answers: Record<string, unknown> = {}
-  let [packed, batch, left] = [0, '', 0]
+  let [packed, batch, left, unfit] = [0, '', 0, 0]
 
   /** Whether a body still fits in. */
   function fits(body: string): boolean {
     if (batch.length + body.length > BATCH) {
       const size = gzipSync(batch + body).length
-      if (packed + size > MOST_PACKED) return false
+      if (packed + size > mostPacked) return false
       packed += size
       batch = ''
     } else batch += body
@@ -50,14 +59,20 @@ export async function makeReport(run: string, onProgress?: (count: number) => vo
   }
 
   async function hold<T>(path: string): Promise<T | null> {
+    if (unfit >= MOST_UNFIT) {
+      left++
+      return null
+    }
     const url = `${base}${path}`
     const answer = await app.request(url, { headers: { host: '127.0.0.1' } }, {} as HttpEnv['Bindings'])
     const body = await answer.text()
     if (answer.status !== 200) return refused(body, path)
     if (!fits(body)) {
       left++
+      unfit++
       return null
     }
+    unfit = 0
     const value = JSON.parse(body) as T
     answers[url] = value
     onProgress?.(Object.keys(answers).length)
@@ -104,6 +119,8 @@ async function whole(ask: () => Promise<Overview | null>): Promise<void> {
   for (;;) {
     const overview = await ask()
     if (overview === null || overview.complete) return
+    // Figures are folded in turns of the event loop, and answers alone give it none.
+    await new Promise((resolve) => setImmediate(resolve))
   }
 }
 

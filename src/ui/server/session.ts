@@ -81,9 +81,8 @@ export const ownHostAlone: MiddlewareHandler<HttpEnv> = async (context, next) =>
     (context.req.path.startsWith('/api/') && site !== undefined && site !== 'same-origin')
   if (foreign) {
     const message = `this page answers on this machine alone, not for '${host.slice(0, 100)}'`
-    return context.json({ code: 'ui.foreign', message, hint: 'open the link that was printed' }, 403)
-  }
-  await next()
+    context.res = context.json({ code: 'ui.foreign', message, hint: 'open the link that was printed' }, 403)
+  } else await next()
   for (const [header, value] of Object.entries(HEADERS)) context.header(header, value)
 }
 

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Fault, Near } from '../../logic/answers.ts'
 import { visible } from '../../logic/format.ts'
+import { readable } from '../../logic/route.ts'
 import type { Answer } from '../answers.ts'
 
 /** Shown after 150 ms, so that a fast answer does not flicker. */
@@ -49,7 +50,7 @@ function NearLink({ near: { path, ...parts } }: { near: Near }) {
           ? 'Go to the list of runs'
           : parts.at === null
             ? 'Go to the end of the log'
-            : `Go to the nearest: ${decodeURIComponent(href)}`}
+            : `Go to the nearest: ${readable(href)}`}
       </a>
     </p>
   )

@@ -1,5 +1,6 @@
 /** A table with the names of its columns. */
 import type { ComponentChildren } from 'preact'
+import { visible } from '../../logic/format.ts'
 
 export function Table({ names, children }: { names: readonly string[]; children: ComponentChildren }) {
   return (
@@ -8,7 +9,7 @@ export function Table({ names, children }: { names: readonly string[]; children:
         <tr>
           {names.map((name) => (
             <th scope="col" key={name}>
-              {name}
+              {visible(name)}
             </th>
           ))}
         </tr>

@@ -1,6 +1,6 @@
 /** Each projection of the run as a table, and as curves if it has figures over iterations. */
 import type { ComponentChildren } from 'preact'
-import { count, short } from '../../logic/format.ts'
+import { count, short, visible } from '../../logic/format.ts'
 import {
   choicesOf,
   curvesOf,
@@ -88,7 +88,7 @@ function List({ tables, run, chosen }: ListProps) {
             href={`${pathOf(run, 'projections')}?table=${encodeURIComponent(table)}`}
             aria-current={chosen === table ? 'true' : undefined}
           >
-            {table}
+            {visible(table)}
           </a>{' '}
           <span class="muted">{count(rows)}</span>
         </li>
@@ -107,7 +107,7 @@ function OneTable({ table, run }: { table: string; run: string }) {
       <Shown answer={answer.value}>
         {(data) => (
           <>
-            <h2>{data.table}</h2>
+            <h2>{visible(data.table)}</h2>
             {!data.isOfMoment && (
               <p class="alarm">
                 No column tells when a row was made. These are the rows of the end of the log.
@@ -144,10 +144,10 @@ function Curves({ data, run }: { data: ProjectionTable; run: string }) {
         ))}
       </p>
       <Chart
-        title={`${data.table}: ${figure}`}
+        title={visible(`${data.table}: ${figure}`)}
         x={time}
         series={curves.map(({ name, points }, i) => ({
-          name,
+          name: visible(name),
           colour: (i % 7) + 1,
           points: points.map(({ x, y, n }) => ({
             x,
@@ -171,11 +171,11 @@ type ChooseProps = {
 function Choose({ name, values, chosen, onChoose }: ChooseProps) {
   return (
     <label>
-      {name}{' '}
+      {visible(name)}{' '}
       <select value={chosen} onChange={(event) => onChoose(event.currentTarget.value)}>
         {values.map((value) => (
           <option key={value} value={value}>
-            {value}
+            {visible(value)}
           </option>
         ))}
       </select>

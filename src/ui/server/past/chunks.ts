@@ -1,6 +1,7 @@
 /** Parts of a run that are kept between its visits, in a file of the cache. They may be thrown away at any time. */
 import { deserialize, serialize } from 'node:v8'
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
+import { openCacheFile } from '../cache-file.ts'
 
 /** Positions of a chunk. Folding as many events again takes some hundredths of a second. */
 export const CHUNK = 4_096
@@ -43,7 +44,10 @@ const CACHE_KIB = 2_000
  * @param key names what the chunks depend on. Those of another key are dropped.
  */
 export function openChunks(path: string, key: string): ChunkFile {
-  const db = new Database(path, { timeout: 5_000 })
+  return openCacheFile(path, (db) => chunksOf(db, key))
+}
+
+function chunksOf(db: Database.Database, key: string): ChunkFile {
   db.pragma('journal_mode = WAL')
   db.pragma(`cache_size = -${CACHE_KIB}`)
   db.pragma('synchronous = OFF')

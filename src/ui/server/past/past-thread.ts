@@ -8,8 +8,9 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { explain, RlError } from '../../../errors.ts'
 import { openLogReader } from '../../../events/log-reader.ts'
 import type { Fault } from '../../logic/answers.ts'
+import { removeCacheFile, saysDamage } from '../cache-file.ts'
 import { type Answers, type Asks, answerers } from './asks.ts'
-import { openPast, type Past } from './past.ts'
+import { openPast } from './past.ts'
 
 export type PastThreadData = { readonly log: string; readonly file: string }
 export type Asked = { readonly id: number; readonly what: keyof Asks; readonly about: Asks[keyof Asks] }
@@ -26,20 +27,35 @@ const { log: path, file } = workerData as PastThreadData
 if (process.platform === 'linux') setPriority(5)
 
 const log = openLogReader(path)
-const past = openPast(log, file)
-const answers = answerers(log, past)
+let past = openPast(log, file)
+let answers = answerers(log, past)
 let isBuilding = false
 port.postMessage('ready')
 
-function build(past: Past): void {
-  isBuilding = past.build()
-  if (isBuilding) setImmediate(build, past)
+/** Builds a slice, and goes on with the next one later. */
+function build(): void {
+  isBuilding = orAnew(() => past.build())
+  if (isBuilding) setImmediate(build)
+}
+
+/** Does work on what is kept. If that is damaged, it is thrown away, and the work is done on an empty one. */
+function orAnew<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!saysDamage(error)) throw error
+    past.close()
+    removeCacheFile(file)
+    past = openPast(log, file)
+    answers = answerers(log, past)
+    return work()
+  }
 }
 
 port.on('message', ({ id, what, about }: Asked) => {
   try {
-    if (!isBuilding) build(past)
-    const answer = (answers[what] as (about: Asks[keyof Asks]) => Answers[keyof Answers])(about)
+    if (!isBuilding) build()
+    const answer = orAnew(() => (answers[what] as (about: Asks[keyof Asks]) => Answers[keyof Answers])(about))
     port.postMessage({ id, answer } satisfies Answered)
   } catch (error) {
     port.postMessage({ id, fault: faultOf(error) } satisfies Answered)
