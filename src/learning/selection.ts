@@ -8,6 +8,8 @@ import type { TaskSampler } from './rules.ts'
 const uniform: TaskSampler = {
   name: 'uniform',
   version: 1,
+  formula: 'every open slot has the same chance',
+  source: 'RLAnything, arXiv 2602.02488',
   choose: (slots, { count, seed }) =>
     slots
       .map(({ slot }) => ({ slot, draw: seedOf(seed, slot) }))

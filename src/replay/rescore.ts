@@ -1,6 +1,7 @@
 /** Rewards, advantages, filters and acceptance of a whole run under other rules, from its stored votes: no model is asked. */
 import { decisionOn } from '../actors/environment/slots.ts'
-import { type BatchSettings, isMasked, type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
+import { type BatchSettings, policyAdvantages } from '../actors/policy/policy-advantages.ts'
+import type { JudgedStep } from '../actors/policy/rewarded-rollout.ts'
 import { changeConfig, loggedConfig } from '../config.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -218,10 +219,9 @@ function advantagesOf(
       return { task, rollouts: inOrder.map(({ rollout }) => rollout) }
     })
   const all = [...groups.values()].flatMap(({ rollouts }) => rollouts)
-  const { trained, health } = policyAdvantages(learnable, all, scored, config)
-  const masked = new Set(all.filter((one) => isMasked(one, config)).map(({ rollout }) => rollout))
+  const { byRollout, health } = policyAdvantages(learnable, all, scored, config)
   return {
-    byRollout: new Map([...trained.byRollout].filter(([rollout]) => !masked.has(rollout))),
+    byRollout,
     tasksTrained: health.tasksTrained ?? 0,
   }
 }
