@@ -76,7 +76,7 @@ export function wrongRule(
 function wrongName(config: RuleNames, kind: RuleKind): Wrong | null {
   const { module } = config.learning
   const { key, list, registry } = SHELVES[kind]
-  const names = namesOf(config, kind)
+  const names = ruleNames(config, kind)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice !== undefined)
     return { key, message: `'${twice}' stands there twice`, hint: 'a rule acts once: name it once' }
@@ -143,7 +143,7 @@ export function rulesOf(config: RuleNames): Rules {
   }
   const all = <K extends RuleKind>(kind: K): readonly RuleKinds[K][] => {
     const found = foundRules(config, kind)
-    const names = namesOf(config, kind)
+    const names = ruleNames(config, kind)
     const missing = names.find((name) => !found.some((rule) => rule.name === name))
     if (missing === undefined)
       return found.map((rule) => tune(rule, config.learning.options?.[rule.name] ?? {}))
@@ -175,16 +175,20 @@ export function needsOfBatch({
 export function userRulesOf(config: RuleNames): UserPart[] {
   const { module } = config.learning
   return RULE_KINDS.flatMap((kind) =>
-    namesOf(config, kind).flatMap((name) => SHELVES[kind].registry.userPart(name, module) ?? []),
+    ruleNames(config, kind).flatMap((name) => SHELVES[kind].registry.userPart(name, module) ?? []),
   )
 }
 
 function foundRules<K extends RuleKind>(config: RuleNames, kind: K): readonly RuleKinds[K][] {
   const { registry }: Shelf<K> = SHELVES[kind]
-  return namesOf(config, kind).flatMap((name) => registry.find(name, config.learning.module) ?? [])
+  return ruleNames(config, kind).flatMap((name) => registry.find(name, config.learning.module) ?? [])
 }
 
-function namesOf({ learning, environment, adaptation }: RuleNames, kind: RuleKind): readonly string[] {
+/** Returns the names of the rules of a kind that a config names. */
+export function ruleNames(
+  { learning, environment, adaptation }: RuleNames,
+  kind: RuleKind,
+): readonly string[] {
   return {
     stepReward: [learning.reward],
     advantage: [learning.advantage],
@@ -194,4 +198,24 @@ function namesOf({ learning, environment, adaptation }: RuleNames, kind: RuleKin
     taskSampler: [environment.sampler],
     acceptance: [adaptation.rule],
   }[kind]
+}
+
+/** Kinds of which a config names a list of rules. Of the others it names one. */
+const LISTED: ReadonlySet<RuleKind> = new Set(['rolloutFilter', 'stepWeight'])
+
+/** Returns the values of a config with one rule in the place of those of its kind. Options that nothing reads then are dropped. */
+export function configNaming<Config extends RuleNames>(
+  config: Config,
+  kind: RuleKind,
+  rule: string,
+): Record<string, unknown> {
+  const values: Record<string, unknown> = structuredClone(config)
+  const [section = '', key = ''] = SHELVES[kind].key.split('.')
+  values[section] = { ...(values[section] as object), [key]: LISTED.has(kind) ? [rule] : rule }
+  const named = new Set(RULE_KINDS.flatMap((other) => (other === kind ? rule : ruleNames(config, other))))
+  const { options } = config.learning
+  if (options === undefined) return values
+  const read = Object.entries(options).filter(([name]) => named.has(name))
+  values.learning = { ...(values.learning as object), options: Object.fromEntries(read) }
+  return values
 }

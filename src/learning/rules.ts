@@ -29,7 +29,7 @@ export type Named = {
 
 /** Judged steps, steps with known true progress, or a field of `PlayedRollout` that is costly to keep. */
 export type Need = 'verdicts' | 'progress' | RolloutField
-export type RolloutField = 'observations' | 'logprobs'
+type RolloutField = 'observations' | 'logprobs'
 
 /** A rollout with an outcome, as a rule sees it. */
 export type PlayedRollout = {
