@@ -17,6 +17,15 @@ const SETTINGS = [
 ]
 /** Presets that say nothing of it train on tasks of any outcome, so that two iterations train at all. */
 const ANY_OUTCOME = 'learning.mixedOutcomes=false'
+/** What a preset needs to act within two iterations. */
+const OWN: Readonly<Record<string, readonly string[]>> = {
+  tiers: [],
+  accuracy: [],
+  'hard-focus': [
+    ...[ANY_OUTCOME, 'learning.options.hard-focus.from=2', 'learning.options.hard-focus.rollouts=8'],
+  ],
+  stages: [ANY_OUTCOME, 'learning.options.stages.every=1'],
+}
 const DEADLINE_MS = 600_000
 const FOLDER = 'config/rules'
 
@@ -37,8 +46,7 @@ function command(words: readonly string[]): Ran {
 /** Returns the digest of the run, as its replay computed it again. */
 function tryPreset(preset: string): Ran {
   const file = join(FOLDER, `${preset}.yaml`)
-  const own = preset === 'tiers' || preset === 'accuracy' ? [] : [ANY_OUTCOME]
-  const settings = [...SETTINGS, ...own].flatMap((setting) => ['--set', setting])
+  const settings = [...SETTINGS, ...(OWN[preset] ?? [ANY_OUTCOME])].flatMap((setting) => ['--set', setting])
   const played = command(['src/main.ts', '--role', 'head', '--run', preset, '--config', file, ...settings])
   if (played.fault !== null) return played
   const replayed = command(['src/rl.ts', 'replay', preset])

@@ -18,6 +18,8 @@ const TITLES: Readonly<Record<keyof typeof SHELVES, string>> = {
   rolloutFilter: 'Filters of rollouts',
   stepWeight: 'Weights of steps',
   taskSampler: 'Samplers of tasks',
+  groupSize: 'Sizes of groups',
+  horizon: 'Limits of steps',
   acceptance: 'Acceptance of new tasks',
 }
 
@@ -99,7 +101,8 @@ function presetsByRule(): ReadonlyMap<string, readonly string[]> {
       adaptation = {},
     } = parse(readFileSync(`${PRESETS}/${file}`, 'utf8'))
     const { reward, advantage, filter, rollouts = [], weights = [] } = learning
-    const others = [...rollouts, ...weights, environment.sampler, adaptation.rule]
+    const { sampler, groupSize, horizon } = environment
+    const others = [...rollouts, ...weights, sampler, groupSize, horizon, adaptation.rule]
     for (const rule of [reward, advantage, filter, ...others])
       if (rule !== undefined) found.set(rule, [...(found.get(rule) ?? []), preset])
   }

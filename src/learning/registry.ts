@@ -8,8 +8,10 @@ import { optionsOf, tune, wrongOption } from './tunable.ts'
 
 /** The rules that a config names, with their options. */
 export type Rules = {
-  readonly [K in Exclude<RuleKind, 'rolloutFilter' | 'stepWeight'>]: RuleKinds[K]
+  readonly [K in Exclude<RuleKind, 'rolloutFilter' | 'stepWeight' | 'groupSize' | 'horizon'>]: RuleKinds[K]
 } & {
+  readonly groupSize: RuleKinds['groupSize'] | null
+  readonly horizon: RuleKinds['horizon'] | null
   readonly rolloutFilters: readonly RuleKinds['rolloutFilter'][]
   readonly stepWeights: readonly RuleKinds['stepWeight'][]
 }
@@ -27,7 +29,7 @@ export type RuleNames = {
     readonly weights?: readonly string[]
     readonly options?: OptionsByRule
   }
-  readonly environment: { readonly sampler: string }
+  readonly environment: { readonly sampler: string; readonly groupSize?: string; readonly horizon?: string }
   readonly adaptation: { readonly rule: string }
 }
 
@@ -156,6 +158,8 @@ export function rulesOf(config: RuleNames): Rules {
     rolloutFilters: all('rolloutFilter'),
     stepWeights: all('stepWeight'),
     taskSampler: one('taskSampler'),
+    groupSize: all('groupSize')[0] ?? null,
+    horizon: all('horizon')[0] ?? null,
     acceptance: one('acceptance'),
   }
 }
@@ -196,6 +200,8 @@ export function ruleNames(
     rolloutFilter: learning.rollouts ?? [],
     stepWeight: learning.weights ?? [],
     taskSampler: [environment.sampler],
+    groupSize: environment.groupSize === undefined ? [] : [environment.groupSize],
+    horizon: environment.horizon === undefined ? [] : [environment.horizon],
     acceptance: [adaptation.rule],
   }[kind]
 }

@@ -42,6 +42,8 @@ export const RESULTS = {
   keep: numbersIn(0, 1),
   factors: rowsIn(0, MOST),
   choose: z.array(z.string()),
+  size: z.int().min(2).max(10_000),
+  maxSteps: z.int().min(1),
   decide: z.looseObject({ accepted: z.boolean(), reason: z.string() }),
 } satisfies Readonly<Record<string, z.ZodType>>
 

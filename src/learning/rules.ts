@@ -150,6 +150,10 @@ export type OpenSlot = {
   readonly task: string
   /** Tally of its last group. Null if it has none. */
   readonly last: Tally | null
+  /** Tallies of the last groups of this task, the oldest first. There are at most 16. */
+  readonly history: readonly Tally[]
+  /** Steps of the longest rollout of this task that succeeded. Null if none did. */
+  readonly longestSuccess: number | null
 }
 
 /** Chooses the training tasks of an iteration. */
@@ -157,8 +161,30 @@ export type TaskSampler = Named & {
   /** Returns at most `count` of the slots, each once. */
   readonly choose: (
     slots: readonly OpenSlot[],
-    options: { readonly count: number; readonly seed: Seed },
+    options: { readonly count: number; readonly seed: Seed; readonly iteration: number },
   ) => readonly string[]
+}
+
+/** Decides how many rollouts a task gets. */
+export type GroupSize = Named & {
+  /** A whole number from 2 on. `slot` has no history if its task is a candidate. */
+  readonly size: (
+    slot: OpenSlot,
+    options: {
+      readonly rolloutsPerTask: number
+      readonly minGroupSize: number
+      readonly iteration: number
+    },
+  ) => number
+}
+
+/** Decides after how many steps a rollout of a task ends. */
+export type Horizon = Named & {
+  /** A whole number from 1 to `maxSteps`. `slot` has no history if its task is a candidate. */
+  readonly maxSteps: (
+    slot: OpenSlot,
+    options: { readonly maxSteps: number; readonly iteration: number },
+  ) => number
 }
 
 /** Decides if a measured candidate takes its parent's place (paper section 2.4). */
@@ -176,6 +202,8 @@ export type RuleKinds = {
   readonly rolloutFilter: RolloutFilter
   readonly stepWeight: StepWeight
   readonly taskSampler: TaskSampler
+  readonly groupSize: GroupSize
+  readonly horizon: Horizon
   readonly acceptance: AcceptanceRule
 }
 

@@ -5,10 +5,10 @@ import { flattened } from '../user-module.ts'
 import { ACCEPTANCE_RULES } from './acceptance.ts'
 import { ADVANTAGES } from './advantage-rules.ts'
 import { GROUP_FILTERS } from './filters.ts'
+import { GROUP_SIZES, HORIZONS, TASK_SAMPLERS } from './playing-rules.ts'
 import { truncated } from './published/truncated.ts'
 import { RESULTS, type RulePart } from './rule-results.ts'
 import type { RuleKind, RuleKinds } from './rules.ts'
-import { TASK_SAMPLERS } from './selection.ts'
 import { STEP_REWARDS } from './step-rewards.ts'
 import { STEP_WEIGHTS } from './step-weights.ts'
 
@@ -33,6 +33,8 @@ export const SHELVES: { readonly [K in RuleKind]: Shelf<K> } = {
   rolloutFilter: shelf('rolloutFilter', 'rolloutFilters', 'learning.rollouts', [truncated], { does: 'keep' }),
   stepWeight: shelf('stepWeight', 'stepWeights', 'learning.weights', STEP_WEIGHTS, { does: 'factors' }),
   taskSampler: shelf('taskSampler', 'taskSamplers', 'environment.sampler', TASK_SAMPLERS, { does: 'choose' }),
+  groupSize: shelf('groupSize', 'groupSizes', 'environment.groupSize', GROUP_SIZES, { does: 'size' }),
+  horizon: shelf('horizon', 'horizons', 'environment.horizon', HORIZONS, { does: 'maxSteps' }),
   acceptance: shelf('acceptance', 'acceptanceRules', 'adaptation.rule', ACCEPTANCE_RULES, { does: 'decide' }),
 }
 

@@ -13,6 +13,8 @@ export type PlayedGroup = {
   readonly slot: string
   readonly task: string
   readonly candidate: boolean
+  /** Number of rollouts that it was to have. */
+  readonly asked: number
   readonly rollouts: PlayedOut[]
 }
 
@@ -25,8 +27,6 @@ export type CompletedIteration = {
   /** By slot. */
   readonly groups: ReadonlyMap<string, PlayedGroup>
   readonly scored: readonly JudgedStep[]
-  /** Number of rollouts that each group was to have. */
-  readonly asked: number
   /** Decisions on candidates that were played. */
   readonly decisions: readonly CandidateDecision[]
 }
@@ -34,7 +34,6 @@ export type CompletedIteration = {
 type Open = {
   readonly groups: Map<string, PlayedGroup>
   readonly scored: JudgedStep[]
-  readonly asked: number
   readonly decisions: CandidateDecision[]
 }
 
@@ -85,13 +84,12 @@ export function* completedIterations(
 function openIteration({ groups, rolloutsPerTask }: EventData<'IterationPlanned'>): Open {
   return {
     groups: new Map(
-      groups.map(({ slot, task, purpose }) => [
+      groups.map(({ slot, task, purpose, rollouts: asked = rolloutsPerTask }) => [
         slot,
-        { slot, task, candidate: purpose === 'candidate', rollouts: [] },
+        { slot, task, candidate: purpose === 'candidate', asked, rollouts: [] },
       ]),
     ),
     scored: [],
-    asked: rolloutsPerTask,
     decisions: [],
   }
 }

@@ -31,7 +31,7 @@ export type RulesRescore = {
 }
 
 /** Kinds that decide what is played. Other rollouts than those of the run cannot be known. */
-const PLAYING: ReadonlySet<RuleKind> = new Set(['taskSampler'])
+const PLAYING: ReadonlySet<RuleKind> = new Set(['taskSampler', 'groupSize', 'horizon'])
 
 type Asked = {
   readonly kind: RuleKind

@@ -134,7 +134,7 @@ export function decisionsUnder(played: CompletedIteration, config: Config): read
     const { task, slot, iteration, accuracy, reason } = data
     if (task === null) return []
     const before = { accepted: type === 'TaskAccepted', reason }
-    const after = decisionOn({ ...data, task }, accuracy, played.asked, config)
+    const after = decisionOn({ ...data, task }, accuracy, played.groups.get(slot)?.asked ?? 0, config)
     return [{ iteration, slot, task, before, after }]
   })
 }
