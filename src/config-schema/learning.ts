@@ -20,13 +20,13 @@ export const learning = section({
     .array(z.string().min(1))
     .optional()
     .describe(
-      'Rules that leave out or weigh single rollouts, in order: `truncated`, or rules of yours. Left-out rollouts stay in the statistics of their group.',
+      'Rules that leave out or weigh single rollouts, in order: `truncated`, `void-turn`, `correct-resample`, or rules of yours. Left-out rollouts stay in the statistics of their group.',
     ),
   weights: z
     .array(z.string().min(1))
     .optional()
     .describe(
-      'Rules that weigh the steps of a batch, in order: `negative-scale`, `three-sigma`, or rules of yours.',
+      'Rules that weigh the steps of a batch, in order: `negative-scale`, `three-sigma`, `duration`, or rules of yours.',
     ),
   options: z
     .record(z.string().min(1), z.record(z.string().min(1), z.unknown()))

@@ -20,7 +20,7 @@ export const UPCASTERS: Upcasters = {
   RunStarted: { 1: unchanged },
   RunResumed: { 1: unchanged },
   IterationPlanned: { 1: unchanged },
-  TrajectoryCompleted: { 1: unchanged },
+  TrajectoryCompleted: { 1: unchanged, 2: unchanged },
   StepScored: { 1: unchanged, 2: unchanged },
   UnitTestWritten: { 1: unchanged, 2: unchanged, 3: unchanged },
   BatchReady: { 1: unchanged },

@@ -29,7 +29,7 @@ export type Named = {
 
 /** Judged steps, steps with known true progress, or a field of `PlayedRollout` that is costly to keep. */
 export type Need = 'verdicts' | 'progress' | RolloutField
-type RolloutField = 'observations' | 'logprobs'
+export type RolloutField = 'observations' | 'logprobs' | 'noops' | 'invalid' | 'errors' | 'durationsMs'
 
 /** A rollout with an outcome, as a rule sees it. */
 export type PlayedRollout = {
@@ -51,6 +51,14 @@ export type PlayedRollout = {
   readonly observations: readonly string[] | null
   /** [steps] sum over the tokens of the step. Null if no rule needs it, or if the log lacks it. */
   readonly logprobs: readonly number[] | null
+  /** [steps] 1 if the action had no effect, else 0. Null if no rule needs it. */
+  readonly noops: readonly (0 | 1)[] | null
+  /** [steps] 1 if the answer could not be read, or neither acted nor answered. Null as above. */
+  readonly invalid: readonly (0 | 1)[] | null
+  /** [steps] 1 if a call of a tool failed, or an action could not be done. Null as above. */
+  readonly errors: readonly (0 | 1)[] | null
+  /** [steps] milliseconds that the environment took. Null as above. */
+  readonly durationsMs: readonly number[] | null
 }
 
 /** R[t] = outcome weight x outcome + step weight x steps[t]. An integrated reward has the weights 1 and lambda (paper section 2.2). */

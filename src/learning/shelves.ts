@@ -6,7 +6,7 @@ import { ACCEPTANCE_RULES } from './acceptance.ts'
 import { ADVANTAGES } from './advantage-rules.ts'
 import { GROUP_FILTERS } from './filters.ts'
 import { GROUP_SIZES, HORIZONS, TASK_SAMPLERS } from './playing-rules.ts'
-import { truncated } from './published/truncated.ts'
+import { ROLLOUT_FILTERS } from './rollout-filters.ts'
 import { RESULTS, type RulePart } from './rule-results.ts'
 import type { RuleKind, RuleKinds } from './rules.ts'
 import { STEP_REWARDS } from './step-rewards.ts'
@@ -30,7 +30,9 @@ export const SHELVES: { readonly [K in RuleKind]: Shelf<K> } = {
     does: 'leavesOut',
     or: 'weigh',
   }),
-  rolloutFilter: shelf('rolloutFilter', 'rolloutFilters', 'learning.rollouts', [truncated], { does: 'keep' }),
+  rolloutFilter: shelf('rolloutFilter', 'rolloutFilters', 'learning.rollouts', ROLLOUT_FILTERS, {
+    does: 'keep',
+  }),
   stepWeight: shelf('stepWeight', 'stepWeights', 'learning.weights', STEP_WEIGHTS, { does: 'factors' }),
   taskSampler: shelf('taskSampler', 'taskSamplers', 'environment.sampler', TASK_SAMPLERS, { does: 'choose' }),
   groupSize: shelf('groupSize', 'groupSizes', 'environment.groupSize', GROUP_SIZES, { does: 'size' }),

@@ -1,4 +1,5 @@
 import { gated } from './published/gated.ts'
+import { grounded } from './published/grounded.ts'
 import { pessimistic } from './published/pessimistic.ts'
 import { tiers } from './published/tiers.ts'
 import { judgedParts } from './reward.ts'
@@ -45,6 +46,7 @@ export const STEP_REWARDS: readonly StepRewardRule[] = [
     weights: ({ lambda }) => ({ outcome: 1, step: lambda }),
   },
   gated,
+  grounded,
   pessimistic,
   tiers,
 ]

@@ -96,10 +96,12 @@ function openIteration({ groups, rolloutsPerTask }: EventData<'IterationPlanned'
 
 function keptOf(trajectory: EventData<'TrajectoryCompleted'>, needs: ReadonlySet<Need>): PlayedOut {
   const { rollout, index, outcome, steps, actions, usage, ended, observations, segments } = trajectory
+  const { invalid, invalidU8, errorsU8, timing } = trajectory
+  const reads = (...fields: readonly Need[]) => fields.some((field) => needs.has(field))
   return {
-    ...{ rollout, index, outcome, steps, actions, usage, ended },
-    ...(needs.has('observations') ? { observations } : {}),
-    ...(needs.has('logprobs') ? { segments } : {}),
+    ...{ rollout, index, outcome, steps, actions, usage, ended, invalid, invalidU8, errorsU8, timing },
+    ...(reads('observations', 'noops', 'errors') ? { observations } : {}),
+    ...(reads('logprobs') ? { segments } : {}),
   }
 }
 

@@ -9,6 +9,10 @@ const drawnStep = fc.record({
   probability: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
   observation: fc.constantFrom('hall', 'kitchen', 'cellar'),
   logprob: fc.double({ min: -9, max: 0, noNaN: true }),
+  noop: fc.constantFrom(0 as const, 1 as const),
+  invalid: fc.constantFrom(0 as const, 0 as const, 1 as const),
+  error: fc.constantFrom(0 as const, 1 as const),
+  durationMs: fc.nat(1_000),
 })
 
 /** A rollout of one of three tasks, with its judgements. Ids are unique in a list of them. */
@@ -32,6 +36,10 @@ export const drawnRollouts: fc.Arbitrary<PlayedRollout[]> = fc
         progress: steps.map(() => null),
         observations: [...steps.map(({ observation }) => observation), 'end'],
         logprobs: steps.map(({ logprob }) => logprob),
+        noops: steps.map(({ noop }) => noop),
+        invalid: steps.map(({ invalid }) => invalid),
+        errors: steps.map(({ error }) => error),
+        durationsMs: steps.map(({ durationMs }) => durationMs),
       }),
     ),
   )

@@ -3,7 +3,10 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AdvantageOptions, advantages } from '../../src/learning/advantage.ts'
 import { weighGroups } from '../../src/learning/filters.ts'
+import { correctResample } from '../../src/learning/published/correct-resample.ts'
+import { duration } from '../../src/learning/published/duration.ts'
 import { gated } from '../../src/learning/published/gated.ts'
+import { grounded } from '../../src/learning/published/grounded.ts'
 import { negativeScale } from '../../src/learning/published/negative-scale.ts'
 import { pessimistic } from '../../src/learning/published/pessimistic.ts'
 import { stateGroups } from '../../src/learning/published/state-groups.ts'
@@ -12,6 +15,7 @@ import { threeSigma } from '../../src/learning/published/three-sigma.ts'
 import { tiers } from '../../src/learning/published/tiers.ts'
 import { truncated } from '../../src/learning/published/truncated.ts'
 import { variance } from '../../src/learning/published/variance.ts'
+import { voidTurn } from '../../src/learning/published/void-turn.ts'
 import { judgedParts } from '../../src/learning/reward.ts'
 import type { PlayedRollout } from '../../src/learning/rules.ts'
 import { STEP_REWARDS } from '../../src/learning/step-rewards.ts'
@@ -21,6 +25,7 @@ import { drawnRollouts, rewardedAs, turned, weighedAs } from './drawn.ts'
 const PLAYED: PlayedRollout = {
   ...{ id: 'a', task: 't', value: 1, ended: 'goal', completionTokens: 9, actions: ['go'] },
   ...{ judgements: [], progress: [null], observations: null, logprobs: null },
+  ...{ noops: null, invalid: null, errors: null, durationsMs: null },
 }
 const options: AdvantageOptions = { weights: { outcome: 1, step: 1 }, single: 'zero', stdFloor: 0 }
 const byId = (rollouts: readonly PlayedRollout[]) => new Map(rollouts.map((one) => [one.id, one]))
@@ -36,7 +41,7 @@ test('no order of rollouts changes a bit, and every result is finite', () => {
         const other = advantages(rewardedAs(others), rule, options, byId(rollouts)).byRollout
         for (const [id, values] of one) assert.equal(values, other.get(id), rule.name)
       }
-      for (const rule of [negativeScale, threeSigma]) {
+      for (const rule of [negativeScale, threeSigma, duration]) {
         const one = rule.factors(weighedAs(rollouts))
         const other = rule.factors(weighedAs(others))
         for (const [i, { id }] of others.entries())
@@ -228,6 +233,77 @@ test('three-sigma: an outlier leaves, and at most a ninth of the steps can', () 
 test('truncated: what a limit cut off is left out', () => {
   const ends = ['goal', 'step-limit', 'gave-up', 'context'] as const
   assert.equal(truncated.keep(ends.map((ended) => ({ ...PLAYED, ended }))), [1, 0, 1, 0])
+})
+
+test('grounded: a step without effect costs, and none is raised', () => {
+  const judgements = [1, -1, 0].map((score) => ({ scores: [score as 1], probability: null }))
+  const rollout = { ...PLAYED, judgements, actions: ['a', 'b', 'c'] }
+  const steps = (noops: PlayedRollout['noops']) =>
+    grounded.parts({ ...rollout, noops }, { score: 'sampled' }).steps
+  assert.equal(
+    [steps([1, 1, 0]), steps([0, 0, 0])],
+    [
+      [0.5, -1, 0],
+      [1, -1, 0],
+    ],
+  )
+  fc.assert(
+    fc.property(drawnRollouts, (rollouts) => {
+      for (const one of rollouts) {
+        const plain = judgedParts(one, { score: 'sampled' }).steps
+        for (const [t, value] of grounded.parts(one, { score: 'sampled' }).steps.entries())
+          assert.ok(value <= plain[t] && value >= -1)
+      }
+    }),
+  )
+})
+
+test('void-turn: one void step leaves the rollout out, and group means stay', () => {
+  const invalid = [[0, 0], [0, 1], null] as const
+  assert.equal(voidTurn.keep(invalid.map((marks) => ({ ...PLAYED, invalid: marks }))), [1, 0, 1])
+})
+
+test('correct-resample: half stays, in proportion, and the cleanest successes', () => {
+  const one = (id: string, value: number, errors: readonly (0 | 1)[]): PlayedRollout => ({
+    ...{ ...PLAYED, id, value, errors, invalid: errors.map(() => 0 as const) },
+    actions: errors.map(() => 'call'),
+  })
+  const group = [
+    ...[one('a', 1, [1, 1]), one('b', 1, [0, 1]), one('c', 1, [0, 0]), one('d', 1, [0, 0])],
+    ...['e', 'f', 'g', 'h'].map((id) => one(id, 0, [1, 1])),
+  ]
+  assert.equal(correctResample.keep(group), [0, 0, 1, 1, 1, 1, 0, 0])
+  assert.equal(
+    correctResample.tuned({ share: 1 }).keep(group),
+    group.map(() => 1),
+  )
+  fc.assert(
+    fc.property(drawnRollouts, fc.nat(), (rollouts, turn) => {
+      const kept = correctResample.keep(rollouts)
+      const others = turned(rollouts, turn)
+      const again = correctResample.keep(others)
+      for (const [i, { id }] of others.entries())
+        assert.is(again[i], kept[rollouts.findIndex((rollout) => rollout.id === id)])
+      const share = (marks: readonly number[] | null) => (marks ?? []).filter((mark) => mark === 1).length
+      const penalty = ({ errors, invalid, actions }: PlayedRollout) =>
+        (share(errors) + share(invalid)) / actions.length
+      const of = (weight: number) =>
+        rollouts.filter(({ value }, i) => value >= 1 && kept[i] === weight).map(penalty)
+      assert.ok(Math.max(-1, ...of(1)) <= Math.min(9, ...of(0)))
+    }),
+  )
+})
+
+test('duration: equal times change nothing, and factors have the mean 1', () => {
+  fc.assert(
+    fc.property(drawnRollouts, (rollouts) => {
+      const even = rollouts.map((one) => ({ ...one, durationsMs: one.actions.map(() => 20) }))
+      for (const row of duration.factors(weighedAs(even)))
+        assert.ok(Array.from(row).every((one) => one === 1))
+      const factors = duration.factors(weighedAs(rollouts)).flatMap((row) => Array.from(row))
+      close(factors.reduce((sum, one) => sum + one, 0) / factors.length, 1)
+    }),
+  )
 })
 
 test('every rule of ours says its formula and its source', () => {

@@ -1,18 +1,25 @@
 /** A trajectory and its verdicts as rules see them, and the reward that follows. */
 import type { LearningConfig } from '../../config-schema/sections.ts'
+import { hadNoEffect } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
 import { overlongPenalty } from '../../learning/overlong.ts'
 import { outcomeOf } from '../../learning/reward.ts'
-import { type Need, needsOf, type PlayedRollout, type StepRewardRule } from '../../learning/rules.ts'
+import {
+  type Need,
+  needsOf,
+  type PlayedRollout,
+  type RolloutField,
+  type StepRewardRule,
+} from '../../learning/rules.ts'
 import type { RewardedRollout, ScoreKind } from '../../learning/terms.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 
 /** Parts of a trajectory that enter its reward. Those that may be absent are read only if a rule needs them. */
 export type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps' | 'actions' | 'usage' | 'ended'> &
-  Partial<Pick<Trajectory, 'observations' | 'segments'>>
+  Partial<Pick<Trajectory, 'observations' | 'segments' | 'invalid' | 'invalidU8' | 'errorsU8' | 'timing'>>
 
 /** Parts of a judged step that enter its reward. */
 export type JudgedStep = Pick<EventData<'StepScored'>, 'rollout' | 'step' | 'probability' | 'progress'> & {
@@ -53,6 +60,29 @@ export function playedRollout(
     progress: each.map((one) => one?.progress ?? null),
     observations: needs.has('observations') ? (observations ?? null) : null,
     logprobs: needs.has('logprobs') ? logprobsOf(segments ?? [], steps) : null,
+    ...marksOf(trajectory, needs),
+  }
+}
+
+type Mark = 0 | 1
+
+/** Returns the marks of steps that a rule needs. A mark is null if the log lacks it. */
+function marksOf(
+  { steps, observations, invalid, invalidU8, errorsU8, timing }: Outcome,
+  needs: ReadonlySet<Need>,
+): Pick<PlayedRollout, 'noops' | 'invalid' | 'errors' | 'durationsMs'> {
+  const marks = (column: Uint8Array) => Array.from(column, (mark): Mark => (mark === 1 ? 1 : 0))
+  const noops = observations?.slice(1).map((seen): Mark => (hadNoEffect(seen) ? 1 : 0)) ?? null
+  // Before there was a column, only the counts by reason told of such steps.
+  const none = invalid !== undefined && Object.keys(invalid).length === 0
+  const readable = none ? Array.from({ length: steps }, (): Mark => 0) : null
+  const stepMs = timing?.stepMs
+  return {
+    noops: needs.has('noops') ? noops : null,
+    invalid: needs.has('invalid') ? (invalidU8 ? marks(invalidU8) : readable) : null,
+    // If the environment marks no failed calls, an action without effect is one.
+    errors: needs.has('errors') ? (errorsU8 ? marks(errorsU8) : noops) : null,
+    durationsMs: needs.has('durationsMs') && Array.isArray(stepMs) && stepMs.length === steps ? stepMs : null,
   }
 }
 
@@ -72,10 +102,13 @@ function logprobsOf(segments: Trajectory['segments'], steps: number): number[] |
   return sums.length === steps && Object.keys(sums).length === steps ? sums : null
 }
 
+const FIELDS: readonly RolloutField[] = [
+  ...(['observations', 'logprobs', 'noops', 'invalid', 'errors', 'durationsMs'] as const),
+]
+
 /** Returns the first field that a rule of the batch needs and that the rollout lacks, or null. */
 export function lackedBy(played: PlayedRollout, needs: ReadonlySet<Need>): Need | null {
-  for (const field of ['observations', 'logprobs'] as const)
-    if (needs.has(field) && played[field] === null) return field
+  for (const field of FIELDS) if (needs.has(field) && played[field] === null) return field
   return null
 }
 
