@@ -9,7 +9,7 @@ import type { Need } from '../learning/rules.ts'
 
 export type PlayedOut = Outcome & Pick<EventData<'TrajectoryCompleted'>, 'index'>
 
-export type PlayedGroup = {
+type PlayedGroup = {
   readonly slot: string
   readonly task: string
   readonly candidate: boolean
@@ -18,7 +18,7 @@ export type PlayedGroup = {
   readonly rollouts: PlayedOut[]
 }
 
-export type CandidateDecision = LoggedEvent<'TaskAccepted'> | LoggedEvent<'TaskRejected'>
+type CandidateDecision = LoggedEvent<'TaskAccepted'> | LoggedEvent<'TaskRejected'>
 
 export type CompletedIteration = {
   readonly iteration: number
