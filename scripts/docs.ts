@@ -10,6 +10,7 @@ import { errorsDoc } from './docs/errors.ts'
 import { eventsDoc } from './docs/events.ts'
 import type { GeneratedDoc } from './docs/generated.ts'
 import { machineDocs } from './docs/machines.ts'
+import { rulesDoc } from './docs/rules.ts'
 
 await loadInstalled()
 const docs: readonly GeneratedDoc[] = [
@@ -18,6 +19,7 @@ const docs: readonly GeneratedDoc[] = [
   eventsDoc(),
   asyncApiDoc(),
   errorsDoc(),
+  rulesDoc(),
   ...apiDocs(),
 ]
 

@@ -51,7 +51,7 @@ function keys(): readonly (readonly string[])[] {
 }
 
 /** Files that set keys: shipped configs, examples, tests and the settings of the ablation. */
-const SETTING = ['config/*.yaml', 'examples/**/*.{ts,yaml,md}', 'data/project/*', 'src/ablation/*.ts']
+const SETTING = ['config/**/*.yaml', 'examples/**/*.{ts,yaml,md}', 'data/project/*', 'src/ablation/*.ts']
 const TESTING = ['test/**/*.ts', 'packages/*/test/**/*.ts', 'scripts/*.ts']
 
 /** Keys whose last word is set nowhere, by `word:` or `word=`. */

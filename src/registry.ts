@@ -43,6 +43,8 @@ export type RegistryOptions<T extends Named> = {
   readonly list: string
   /** The main function of a part. */
   readonly does: keyof T & string
+  /** A function that may stand in the place of the main one. */
+  readonly or?: keyof T & string
   /** Further functions that each part must have. */
   readonly also?: readonly (keyof T & string)[]
   /** The entry that exports the types, e.g. `rlanything/learning`. */
@@ -89,7 +91,7 @@ export function openRegistry<T extends Named>(options: RegistryOptions<T>): Regi
 function checkedList<T extends Named>(
   file: string,
   found: unknown,
-  { noun, ours, list, does, also = [], types }: RegistryOptions<T>,
+  { noun, ours, list, does, or = does, also = [], types }: RegistryOptions<T>,
 ): readonly T[] {
   const refuse = (message: string): never => {
     throw new RlError(`${file}: ${list}: ${message}`, {
@@ -103,7 +105,7 @@ function checkedList<T extends Named>(
     const fields = (one ?? {}) as Record<string, unknown>
     if (typeof fields.name !== 'string' || fields.name === '') refuse(`${noun} ${i} has no name`)
     if (!Number.isInteger(fields.version)) refuse(`'${fields.name}' has no version, a whole number`)
-    for (const part of [does, ...also])
+    for (const part of [typeof fields[or] === 'function' ? or : does, ...also])
       if (typeof fields[part] !== 'function') refuse(`'${fields.name}' has no function \`${part}\``)
     if (ours.some(({ name }) => name === fields.name))
       refuse(`'${fields.name}' is the name of a built-in ${noun}`)
@@ -115,7 +117,8 @@ function checkedList<T extends Named>(
 
 /** Exports of a user's module that are read, by any key of the config. */
 const READ = [
-  ...['setting', 'stepRewards', 'advantages', 'groupFilters', 'taskSamplers', 'acceptanceRules'],
+  ...['setting', 'stepRewards', 'advantages', 'groupFilters', 'rolloutFilters', 'stepWeights'],
+  ...['taskSamplers', 'groupSizes', 'horizons', 'acceptanceRules'],
   ...['modelProviders', 'sandboxProviders', 'projections', 'exporters'],
 ]
 

@@ -4,18 +4,27 @@ import { RlError } from '../errors.ts'
 import { startsOf } from '../events/starts.ts'
 import { loadRules } from '../learning/registry.ts'
 import { type Rescore, rescore } from '../replay/rescore.ts'
+import { rescoreAll } from '../replay/rescore-all.ts'
 import type { Command } from './command.ts'
 import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
+import { ruleLines } from './rescore-rules.ts'
 
 export const command: Command = {
   summary: 'rewards, advantages and acceptance of a run under other rules',
   help: `
 rl rescore RUN --set KEY=VALUE... [-n N] [--json]   e.g. --set learning.lambda=0.5 --set adaptation.evidence=bayes
+rl rescore RUN --rules all [--set learning.module=MODULE] [--json]
 
 Works from the stored votes, without any model. Lists groups with a step whose advantage changed its sign (or became or
 ceased to be 0), and candidates with another decision. -n limits both lists (20), and --json lists all. --set takes all
 keys of learning, rewardModel.expected, and the keys of adaptation about acceptance. push is the sum of all advantages
 without their signs. Consequences of another decision are not played: rl fork does that.
+
+--rules all asks every rule of docs/rules.md, and those of your module, one at a time in the place of the run's own. It tells
+the shares of steps whose advantage changed and turned its sign, the correlation with the advantages of the run, the part of
+the rewards' variance that comes from scores of steps, what a step gains by coming one turn later, the correlation with true
+progress, and candidates that are decided otherwise. The last line is rules=N steps=N refused=N. Rules that decide what is
+played are no part of it.
 ${TRUST_HELP}.
 `,
   async run(argv) {
@@ -23,6 +32,7 @@ ${TRUST_HELP}.
       {
         options: {
           set: { type: 'string', multiple: true },
+          rules: { type: 'string' },
           lines: { type: 'string', short: 'n', default: '20' },
           json: { type: 'boolean', default: false },
           ...TRUST,
@@ -32,16 +42,32 @@ ${TRUST_HELP}.
       argv,
     )
     const [run] = positionals
-    if (run === undefined || !values.set)
-      throw new RlError('expected a run and --set', { code: 'cli.usage', hint: 'rl rescore --help' })
+    const { rules, set = [] } = values
+    if (run === undefined || (set.length === 0 && rules === undefined))
+      throw new RlError('expected a run, and --set or --rules all', {
+        code: 'cli.usage',
+        hint: 'rl rescore --help',
+      })
+    if (rules !== undefined && rules !== 'all')
+      throw new RlError(`--rules ${rules}: there is all alone`, {
+        code: 'cli.usage',
+        hint: `one rule: --set learning.reward=${rules}`,
+      })
     const limit = wholeNumber('--lines', values.lines ?? '20')
     const log = await openRun(run, values)
     try {
-      await loadRules(changeConfig(loggedConfig(startsOf(log).last.data.config), values.set))
+      await loadRules(changeConfig(loggedConfig(startsOf(log).last.data.config), set))
       const started = performance.now()
-      const result = rescore(log, values.set)
-      const seconds = (performance.now() - started) / 1000
-      if (values.json) printJson({ run, set: values.set, seconds, ...result })
+      const secondsSince = () => (performance.now() - started) / 1000
+      if (rules !== undefined) {
+        const found = rescoreAll(log, set)
+        if (values.json) printJson({ run, set, seconds: secondsSince(), ...found })
+        else for (const line of ruleLines(found, secondsSince())) printLine(line)
+        return 0
+      }
+      const result = rescore(log, set)
+      const seconds = secondsSince()
+      if (values.json) printJson({ run, set, seconds, ...result })
       else for (const line of lines(result, seconds, limit)) printLine(line)
     } finally {
       log.close()

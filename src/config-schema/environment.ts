@@ -61,8 +61,22 @@ const environmentShape = {
       'Whether the screens of every step go into the log (FramesRecorded, PNG by blob), to look at episodes. If a model sees screens, they always do.',
     ),
   sampler: rule('uniform').describe(
-    'How the training tasks of an iteration are chosen: drawn with equal chance (`uniform`), or by a rule of yours.',
+    'How the training tasks of an iteration are chosen: drawn with equal chance (`uniform`), by what they may teach (`learnability`, `thompson`), the hardest (`hard-focus`), or by a rule of yours.',
   ),
+  groupSize: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Rule for the number of rollouts of a task: fewer for tasks that mostly succeed (`by-success`), many for the hardest (`hard-focus`), or a rule of yours. Absent: `rolloutsPerTask`.',
+    ),
+  horizon: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Rule for the limit of steps of a training episode: growing in `stages`, by the longest success of its task (`task-limit`), or a rule of yours. Absent: `maxSteps`.',
+    ),
   expert: expert({
     quarantineAfter: positive
       .default(2)

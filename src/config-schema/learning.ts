@@ -7,15 +7,31 @@ export const learning = section({
     'Path or package of a module with rules of your own: step rewards, advantages, filters, samplers, acceptance.',
   ),
   reward: rule('integrated').describe(
-    'Reward of a step: `outcome` only, `integrated` (outcome + lambda * mean verdict), `progress` (outcome + lambda * true progress), `reward-model` (verdicts alone), or a rule of yours.',
+    'Reward of a step: `outcome` only, `integrated` (outcome + lambda * mean verdict), `progress` (outcome + lambda * true progress), `reward-model` (verdicts alone), another rule of docs/rules.md, or a rule of yours.',
   ),
   lambda: z.number().nonnegative().default(0.3).describe('Weight of the step part.'),
   advantage: rule('task').describe(
-    'How rewards become advantages. They are standardised over the rollouts at the same step (`step-index`, as published), over all steps of the `task`, against the other rollouts (`leave-one-out`), with outcome and step parts apart (`separate`), or by a rule of yours. `filtered` imitates rollouts that succeeded, `weighted` imitates all by exp(advantage).',
+    'How rewards become advantages. They are standardised over the rollouts at the same step (`step-index`, as published), over all steps of the `task`, against the other rollouts (`leave-one-out`), with outcome and step parts apart (`separate`), over steps in the same state (`state-groups`), or by a rule of yours. `filtered` imitates rollouts that succeeded, `weighted` imitates all by exp(advantage).',
   ),
   filter: rule('accuracy').describe(
-    'Which tasks train the policy: by `accuracy` (`policyAccuracyRange` and `mixedOutcomes`), or by a rule of yours.',
+    'Which tasks train the policy: by `accuracy` (`policyAccuracyRange` and `mixedOutcomes`), by their `variance`, or by a rule of yours.',
   ),
+  rollouts: z
+    .array(z.string().min(1))
+    .optional()
+    .describe(
+      'Rules that leave out or weigh single rollouts, in order: `truncated`, `void-turn`, `correct-resample`, or rules of yours. Left-out rollouts stay in the statistics of their group.',
+    ),
+  weights: z
+    .array(z.string().min(1))
+    .optional()
+    .describe(
+      'Rules that weigh the steps of a batch, in order: `negative-scale`, `three-sigma`, `duration`, or rules of yours.',
+    ),
+  options: z
+    .record(z.string().min(1), z.record(z.string().min(1), z.unknown()))
+    .optional()
+    .describe('Options of rules, by the name of the rule: docs/rules.md lists them with their defaults.'),
   scale: z
     .enum(['group', 'batch', 'none'])
     .default('group')
@@ -26,7 +42,7 @@ export const learning = section({
     .enum(['train', 'mask'])
     .default('train')
     .describe(
-      'Rollouts that the limit of steps or a full context cut off: they train as any other (`train`), or count in their group alone (`mask`, the "overlong filtering" of DAPO).',
+      'Rollouts that the limit of steps or a full context cut off: they train as any other (`train`), or count in their group alone (`mask`, the "overlong filtering" of DAPO). `mask` is the rule `truncated` of `rollouts`.',
     ),
   mixedOutcomes: z
     .union([z.boolean(), z.literal('graded')])

@@ -30,6 +30,10 @@ export type Turn = {
   readonly admissible: readonly string[]
   readonly done: boolean
   readonly ended: EpisodeEnd | null
+  /** Whether a call of a tool failed in the last action. Absent if the environment cannot tell. */
+  readonly failed?: boolean
+  /** True if the last action neither did nor answered anything. */
+  readonly void?: boolean
 }
 
 /** One live episode. It is a value: `step` does not change it and returns the next episode. */

@@ -175,6 +175,14 @@ export type Seeing = {
  */
 export const PROBLEM = '! '
 
+/**
+ * Returns whether an observation says that the action before it had no effect.
+ * @example hadNoEffect('Nothing happens.') // true
+ */
+export function hadNoEffect(observation: string): boolean {
+  return observation.startsWith(PROBLEM) || observation.trim() === 'Nothing happens.'
+}
+
 /** Short forms of an episode's texts. Different commands must have different short forms. */
 export type CompactView = {
   readonly intro: (goal: string, observation: string) => string

@@ -84,11 +84,15 @@ export const ACCEPTANCE_RULES: readonly AcceptanceRule[] = [
   {
     name: 'strict',
     version: 1,
+    formula: 'harder: low < p new < p parent; easier: p parent < p new < high; never if it was never solved',
+    source: 'RLAnything, arXiv 2602.02488, section 2.4',
     decide: (candidate, options) => decideAcceptance(candidate, { ...options, strict: true }),
   },
   {
     name: 'inclusive',
     version: 1,
+    formula: 'as `strict`, and the thresholds themselves are allowed',
+    source: 'RLAnything, arXiv 2602.02488, code',
     decide: (candidate, options) => decideAcceptance(candidate, { ...options, strict: false }),
   },
 ]

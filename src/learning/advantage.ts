@@ -7,9 +7,9 @@
  */
 
 import { RlError } from '../errors.ts'
-import { itemAt } from '../item-at.ts'
-import { type Moments, moments, stableMean, stableSum, ZERO_DEVIATION } from './moments.ts'
-import type { AdvantageRule, GroupOptions } from './rules.ts'
+import { moments, stableMean, stableSum } from './moments.ts'
+import type { AdvantageRule, GroupOptions, PlayedRollout } from './rules.ts'
+import { rewardsOf } from './standardise.ts'
 import type { GroupCounts, RewardedRollout } from './terms.ts'
 
 export type Advantages = {
@@ -37,8 +37,12 @@ export type AdvantageOptions = Omit<GroupOptions, 'divisor'> & {
   readonly scale?: 'group' | 'batch' | 'none'
 }
 
+const NOBODY: ReadonlyMap<string, PlayedRollout> = new Map()
+
 /**
  * Computes the advantages of all steps of an iteration, with the figures about them.
+ *
+ * @param played the same rollouts by id, for rules that read more than rewards
  * @throws RlError `rule.result` if the rule does not return a finite number for every step
  * @example
  * const rollouts = [
@@ -52,6 +56,7 @@ export function advantages(
   rollouts: readonly RewardedRollout[],
   rule: AdvantageRule,
   { scale = 'group', ...rest }: AdvantageOptions,
+  played: ReadonlyMap<string, PlayedRollout> = NOBODY,
 ): Advantages {
   const options: GroupOptions = { ...rest, divisor: divisorOf(rollouts, scale, rest) }
   const byRollout = new Map<string, Float64Array>()
@@ -60,7 +65,8 @@ export function advantages(
   let flatOutcomeTasks = 0
   for (const group of tasks.values()) {
     if (group.every(({ outcome }) => outcome === group[0]?.outcome)) flatOutcomeTasks++
-    const values = rule.advantages(group, options, tally)
+    const own = group.flatMap(({ id }) => played.get(id) ?? [])
+    const values = rule.advantages(group, options, tally, own)
     for (const [i, rollout] of group.entries()) byRollout.set(rollout.id, checked(rule, rollout, values[i]))
   }
   let steps = 0
@@ -150,175 +156,3 @@ function checked(
     { code: 'rule.result', hint: 'it returns [rollouts][steps] finite numbers' },
   )
 }
-
-function byStepIndex(
-  group: readonly RewardedRollout[],
-  options: GroupOptions,
-  tally: GroupCounts,
-): Float64Array[] {
-  const rewards = rewardsOf(group, options)
-  const rows = rewards.map((own) => ({ own, into: new Float64Array(own.length) }))
-  const longest = Math.max(0, ...rewards.map((own) => own.length))
-  for (let step = 0; step < longest; step++) {
-    const present = rows.filter(({ own }) => step < own.length)
-    const standard = standardise(
-      present.map(({ own }) => itemAt(own, step)),
-      options,
-      tally,
-    )
-    for (const { own, into } of present) into[step] = standard(itemAt(own, step))
-  }
-  return rows.map(({ into }) => into)
-}
-
-function byTask(
-  group: readonly RewardedRollout[],
-  options: GroupOptions,
-  tally: GroupCounts,
-): Float64Array[] {
-  const rewards = rewardsOf(group, options)
-  const all = rewards.flatMap((own) => [...own])
-  const standard = standardise(all, options, tally, group.length)
-  return rewards.map((own) => own.map(standard))
-}
-
-function leaveOneOut(
-  group: readonly RewardedRollout[],
-  options: GroupOptions,
-  tally: GroupCounts,
-): Float64Array[] {
-  tally.groups++
-  const rewards = rewardsOf(group, options)
-  const means = rewards.filter((own) => own.length > 0).map((own) => stableMean(own))
-  if (means.length < 2) {
-    tally.single++
-    return rewards.map((own) => (options.single === 'raw' ? own : new Float64Array(own.length)))
-  }
-  const spread = moments(
-    rewards.flatMap((own) => [...own]),
-    options.deviation,
-  )
-  if (spread.deviation <= ZERO_DEVIATION) {
-    tally.flat++
-    return rewards.map((own) => new Float64Array(own.length))
-  }
-  const total = stableSum(means)
-  return rewards.map((own) => {
-    const others = (total - stableMean(own)) / (means.length - 1)
-    return own.map((reward) => reward - others)
-  })
-}
-
-/** A task counts as flat if both parts are flat. */
-function separate(
-  group: readonly RewardedRollout[],
-  options: GroupOptions,
-  tally: GroupCounts,
-): Float64Array[] {
-  tally.groups++
-  if (group.length === 1) {
-    tally.single++
-    const rewards = rewardsOf(group, options)
-    return rewards.map((own) => (options.single === 'raw' ? own : new Float64Array(own.length)))
-  }
-  const outcomes = moments(group.map(worthOf), options.deviation)
-  const scores = moments(
-    group.flatMap((rollout) => rollout.scores),
-    options.deviation,
-  )
-  if (isFlat(outcomes) && (isFlat(scores) || options.weights.step === 0)) tally.flat++
-  return group.map((rollout) =>
-    Float64Array.from(
-      rollout.scores,
-      (score) =>
-        options.weights.outcome * zScore(worthOf(rollout), outcomes, options.stdFloor) +
-        options.weights.step * zScore(score, scores, options.stdFloor),
-    ),
-  )
-}
-
-function rewardsOf(
-  group: readonly RewardedRollout[],
-  { weights }: Pick<GroupOptions, 'weights'>,
-): Float64Array[] {
-  return group.map((rollout) =>
-    Float64Array.from(rollout.scores, (score) => weights.outcome * worthOf(rollout) + weights.step * score),
-  )
-}
-
-function worthOf({ outcome, graded }: RewardedRollout): number {
-  return graded ?? outcome
-}
-
-/** Imitates what succeeded: a step of a rollout whose outcome is above the middle weighs 1, any other 0. */
-function filtered(group: readonly RewardedRollout[], _: GroupOptions, tally: GroupCounts): Float64Array[] {
-  tally.groups++
-  return group.map((rollout) => new Float64Array(rollout.scores.length).fill(worthOf(rollout) > 0 ? 1 : 0))
-}
-
-/** Largest weight of a step, as in the paper's code. */
-const MOST_WEIGHT = 20
-
-/** Imitates every step, a better one more: exp(z) with the z-score over the task. A task without variance is filtered. */
-function weighted(
-  group: readonly RewardedRollout[],
-  options: GroupOptions,
-  tally: GroupCounts,
-): Float64Array[] {
-  const rewards = rewardsOf(group, options)
-  const spread = moments(
-    rewards.flatMap((own) => [...own]),
-    options.deviation,
-  )
-  if (isFlat(spread)) return filtered(group, options, tally)
-  tally.groups++
-  return rewards.map((own) =>
-    own.map((reward) => Math.min(MOST_WEIGHT, Math.exp(zScore(reward, spread, options.stdFloor)))),
-  )
-}
-
-/** Returns the function that standardises a member of a group. `rollouts` is the number of rollouts behind the values. */
-function standardise(
-  values: readonly number[],
-  { single, stdFloor, deviation, divisor }: GroupOptions,
-  tally: GroupCounts,
-  rollouts = values.length,
-): (value: number) => number {
-  tally.groups++
-  if (rollouts === 1) {
-    tally.single++
-    return single === 'raw' ? (value) => value : () => 0
-  }
-  const spread = moments(values, deviation)
-  if (isFlat(spread)) {
-    tally.flat++
-    return () => 0
-  }
-  const by = { ...spread, deviation: divisor ?? spread.deviation }
-  return (value) => zScore(value, by, stdFloor)
-}
-
-function isFlat({ deviation }: Moments): boolean {
-  return deviation <= ZERO_DEVIATION
-}
-
-function zScore(value: number, spread: Moments, stdFloor: number): number {
-  return isFlat(spread) ? 0 : (value - spread.mean) / Math.max(spread.deviation, stdFloor)
-}
-
-/**
- * - `step-index`: z-score over the task's rollouts that have this step index (paper). A `divisor` replaces the deviation.
- * - `task`: z-score over all steps of all rollouts of the task.
- * - `leave-one-out`: R less the mean of the other rollouts' mean step rewards, not scaled.
- * - `separate`: outcome z-scored over the task's rollouts, score z-scored over all its steps. Both are then weighted and added.
- * - `filtered`: 1 for each step of a rollout that succeeded, else 0. It is for rollouts that others played.
- * - `weighted`: min(20, exp(z)) with the z-score of `task`, as in advantage-weighted regression (arXiv 1910.00177).
- */
-export const ADVANTAGES: readonly AdvantageRule[] = [
-  { name: 'step-index', version: 1, advantages: byStepIndex },
-  { name: 'task', version: 1, advantages: byTask },
-  { name: 'leave-one-out', version: 1, advantages: leaveOneOut },
-  { name: 'separate', version: 1, advantages: separate },
-  { name: 'filtered', version: 1, advantages: filtered },
-  { name: 'weighted', version: 1, advantages: weighted },
-]

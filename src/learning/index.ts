@@ -7,7 +7,8 @@ export {
   adaptationNeed,
   decideAcceptance,
 } from './acceptance.ts'
-export { ADVANTAGES, type Advantages, advantages, groupByTask, lengthBonus } from './advantage.ts'
+export { type Advantages, advantages, groupByTask, lengthBonus } from './advantage.ts'
+export { ADVANTAGES } from './advantage-rules.ts'
 export { accuracyOf, type Filtered, filterByTask, tallyOf } from './filters.ts'
 export {
   correlation,
@@ -33,13 +34,21 @@ export type {
   AdvantageRule,
   FilterOptions,
   GradedTally,
+  Group,
   GroupFilter,
   GroupOptions,
+  GroupSize,
+  GroupWeight,
+  Horizon,
+  Need,
   OpenSlot,
   PlayedRollout,
   RewardWeights,
+  RolloutFilter,
   StepRewardRule,
+  StepWeight,
   TaskSampler,
+  WeighedRollout,
 } from './rules.ts'
 export type {
   AcceptanceOptions,
@@ -52,3 +61,4 @@ export type {
   StepJudgement,
   Tally,
 } from './terms.ts'
+export { type Tunable, tunable } from './tunable.ts'

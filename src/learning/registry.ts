@@ -1,19 +1,22 @@
 /** Our rules and a user's, by kind and name. A user's rules come from the module that `learning.module` names. */
-import { z } from 'zod'
 import { RlError } from '../errors.ts'
-import { openRegistry, type Registry, type UserPart } from '../registry.ts'
-import { safeParse } from '../safe-parse.ts'
-import { brief, callNow, shape, type UserCall } from '../user-code.ts'
-import { flattened } from '../user-module.ts'
-import { ACCEPTANCE_RULES } from './acceptance.ts'
-import { ADVANTAGES } from './advantage.ts'
-import { GROUP_FILTERS } from './filters.ts'
-import { STEP_REWARDS } from './reward.ts'
-import type { RuleKind, RuleKinds } from './rules.ts'
-import { TASK_SAMPLERS } from './selection.ts'
+import { nearest } from '../nearest.ts'
+import type { UserPart } from '../registry.ts'
+import { type Need, needsOf, type RuleKind, type RuleKinds } from './rules.ts'
+import { RULE_KINDS, SHELVES, type Shelf } from './shelves.ts'
+import { optionsOf, tune, wrongOption } from './tunable.ts'
 
-/** One rule of each kind, as a config names them. */
-export type Rules = { readonly [K in RuleKind]: RuleKinds[K] }
+/** The rules that a config names, with their options. */
+export type Rules = {
+  readonly [K in Exclude<RuleKind, 'rolloutFilter' | 'stepWeight' | 'groupSize' | 'horizon'>]: RuleKinds[K]
+} & {
+  readonly groupSize: RuleKinds['groupSize'] | null
+  readonly horizon: RuleKinds['horizon'] | null
+  readonly rolloutFilters: readonly RuleKinds['rolloutFilter'][]
+  readonly stepWeights: readonly RuleKinds['stepWeight'][]
+}
+
+type OptionsByRule = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 /** Keys of a config that name rules. */
 export type RuleNames = {
@@ -22,115 +25,18 @@ export type RuleNames = {
     readonly reward: string
     readonly advantage: string
     readonly filter: string
+    readonly rollouts?: readonly string[]
+    readonly weights?: readonly string[]
+    readonly options?: OptionsByRule
   }
-  readonly environment: { readonly sampler: string }
+  readonly environment: { readonly sampler: string; readonly groupSize?: string; readonly horizon?: string }
   readonly adaptation: { readonly rule: string }
 }
 
-/** The config key that names a rule of a kind, and the registry of that kind. */
-type Shelf<K extends RuleKind> = {
-  readonly list: string
-  readonly key: string
-  readonly registry: Registry<RuleKinds[K]>
-}
-
-const list = z.custom<ArrayLike<unknown>>(
-  (value) => Array.isArray(value) || ArrayBuffer.isView(value),
-  'expected a list',
-)
-
-/** A list of numbers in a range, so that one step's reward cannot drown all others. */
-const numbersIn = (low: number, high: number) =>
-  list.superRefine((found, context) => {
-    const wrong = Array.from(found).findIndex(
-      (one) => !(typeof one === 'number' && one >= low && one <= high),
-    )
-    if (wrong < 0) return
-    const bounds = Number.isFinite(high) ? `a number from ${low} to ${high}` : 'a number'
-    const message = `expected ${bounds}, and got ${String(found[wrong])}`
-    context.addIssue({ code: 'custom', path: [wrong], message })
-  })
-
-const MOST = Number.MAX_VALUE
-const weight = z.number()
-
-/** Schema of what each function of a user's rule returns. The loop compares the result with what it asked for. */
-const RESULTS = {
-  parts: z.looseObject({ outcome: z.number().min(-1).max(1), steps: numbersIn(-1, 1) }),
-  weights: z.looseObject({ outcome: weight, step: weight }),
-  advantages: list.superRefine((rows, context) => {
-    for (const [index, row] of Array.from(rows).entries()) {
-      const { error } = safeParse(numbersIn(-MOST, MOST), row)
-      for (const { path, message } of error?.issues.slice(0, 1) ?? [])
-        context.addIssue({ code: 'custom', path: [index, ...path], message })
-    }
-  }),
-  leavesOut: z.string().min(1).nullable(),
-  choose: z.array(z.string()),
-  decide: z.looseObject({ accepted: z.boolean(), reason: z.string() }),
-} satisfies Readonly<Record<string, z.ZodType>>
-
-/** Name of a function of a rule. */
-type RulePart = keyof typeof RESULTS
-
-const SHELVES: { readonly [K in RuleKind]: Shelf<K> } = {
-  stepReward: shelf('stepReward', 'stepRewards', 'parts', 'learning.reward', STEP_REWARDS, ['weights']),
-  advantage: shelf('advantage', 'advantages', 'advantages', 'learning.advantage', ADVANTAGES),
-  groupFilter: shelf('groupFilter', 'groupFilters', 'leavesOut', 'learning.filter', GROUP_FILTERS),
-  taskSampler: shelf('taskSampler', 'taskSamplers', 'choose', 'environment.sampler', TASK_SAMPLERS),
-  acceptance: shelf('acceptance', 'acceptanceRules', 'decide', 'adaptation.rule', ACCEPTANCE_RULES),
-}
-const RULE_KINDS = Object.keys(SHELVES) as RuleKind[]
-
-function shelf<K extends RuleKind>(
-  kind: K,
-  list: string,
-  does: keyof RuleKinds[K] & RulePart,
-  key: string,
-  ours: readonly RuleKinds[K][],
-  also: readonly (keyof RuleKinds[K] & RulePart)[] = [],
-): Shelf<K> {
-  const registry = openRegistry<RuleKinds[K]>({
-    kind,
-    list,
-    does,
-    also,
-    ours,
-    noun: 'rule',
-    key: 'learning.module',
-    types: 'rlanything/learning',
-    guard: (rule, file) => checkedRule(rule, [does, ...also], file, `${list}: '${rule.name}'`),
-  })
-  return { list, key, registry }
-}
-
-/** Wraps a user's rule: a failing function is named, and results are checked. Error: `rule.result`, with file and field. */
-function checkedRule<T extends object>(rule: T, parts: readonly RulePart[], file: string, where: string): T {
-  const own = flattened(rule) as Record<string, unknown>
-  const checked = parts.map((part) => {
-    const ask = own[part] as (...given: unknown[]) => unknown
-    const check = shape(RESULTS[part])
-    const call = (given: readonly unknown[]): UserCall => ({
-      file,
-      part: `${where}: ${part}()`,
-      about: about(given),
-      code: 'rule.result',
-      hint: 'a rule gives its result at once, and no promise; the types are in rlanything/learning',
-    })
-    return [part, (...given: unknown[]) => callNow(call(given), () => ask(...given), check)]
-  })
-  return { ...own, ...Object.fromEntries(checked) } as T
-}
-
-/** Names the subject of a call: a rollout, or the task of a group. */
-function about([first]: readonly unknown[]): string[] {
-  const one = (Array.isArray(first) ? first[0] : first) as { readonly id?: unknown; readonly task?: unknown }
-  if (typeof one?.task === 'string') return [`task '${brief(one.task, 100)}'`]
-  return typeof one?.id === 'string' ? [`rollout ${brief(one.id, 100)}`] : []
-}
+type Wrong = { readonly key: string; readonly message: string; readonly hint: string }
 
 /**
- * Loads the rules of the module that a config names. Checks that all rules of the config exist.
+ * Loads the rules of the module that a config names. Checks that all rules of the config exist, and their options.
  * @throws RlError `rule.unknown`, or as the `load` of a registry
  */
 export async function loadRules(
@@ -151,64 +57,171 @@ export async function loadRules(
 /** Returns what is wrong with the rules that a config names, as a text for its author. Returns null if nothing is wrong. */
 export function wrongRule(
   config: RuleNames & { readonly rewardModel: { readonly mode: string } },
-): { readonly key: string; readonly message: string; readonly hint: string } | null {
-  const { module } = config.learning
+): Wrong | null {
   for (const kind of RULE_KINDS) {
-    const { key, list, registry } = SHELVES[kind]
-    const name = nameOf(config, kind)
-    if (registry.find(name, module)) continue
-    const yours =
-      module === null ? `; learning.module can name a module with your own, exported as \`${list}\`` : ''
-    return {
-      key,
-      message: `there is no rule '${name}'`,
-      hint: `there are ${registry
-        .all(module)
-        .map((rule) => rule.name)
-        .join(', ')}${yours}`,
-    }
+    const wrong = wrongName(config, kind)
+    if (wrong) return wrong
   }
-  const { name, needs } = rulesOf(config).stepReward
+  const options = wrongOptions(config)
+  if (options) return options
+  const { stepReward } = rulesOf(config)
   // Progress without a judge is refused in new runs only (config.ts). Logs of older runs have it, and they are read.
-  if (needs === 'verdicts' && config.rewardModel.mode === 'off')
+  if (needsOf(stepReward).includes('verdicts') && config.rewardModel.mode === 'off')
     return {
       key: SHELVES.stepReward.key,
-      message: `'${name}' needs ${needs}, and rewardModel.mode is off`,
+      message: `'${stepReward.name}' needs verdicts, and rewardModel.mode is off`,
       hint: 'use reward outcome, or mode fixed or co-trained',
     }
   return null
 }
 
+function wrongName(config: RuleNames, kind: RuleKind): Wrong | null {
+  const { module } = config.learning
+  const { key, list, registry } = SHELVES[kind]
+  const names = ruleNames(config, kind)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined)
+    return { key, message: `'${twice}' stands there twice`, hint: 'a rule acts once: name it once' }
+  const unknown = names.find((name) => !registry.find(name, module))
+  if (unknown === undefined) return null
+  const yours =
+    module === null ? `; learning.module can name a module with your own, exported as \`${list}\`` : ''
+  const there = registry.all(module).map((rule) => rule.name)
+  return {
+    key,
+    message: `there is no rule '${unknown}'`,
+    hint: `there are ${there.join(', ')}${yours}`,
+  }
+}
+
+/** Refuses options that no named rule reads, and values that its rule cannot take. */
+function wrongOptions(config: RuleNames): Wrong | null {
+  const named = RULE_KINDS.flatMap((kind) => foundRules(config, kind))
+  const tunables = named.flatMap((rule) => {
+    const schema = optionsOf(rule)
+    return schema ? [{ name: rule.name, schema }] : []
+  })
+  for (const [name, given] of Object.entries(config.learning.options ?? {})) {
+    const key = `learning.options.${name}`
+    const schemas = tunables.filter((rule) => rule.name === name).map(({ schema }) => schema)
+    if (schemas.length === 0) return { key, ...unreadOption(name, named, tunables) }
+    for (const schema of schemas) {
+      const { path, message } = wrongOption(schema, given) ?? {}
+      if (path && message !== undefined)
+        return {
+          key: [key, ...path.map(String)].join('.'),
+          message,
+          hint: `'${name}' has the options ${Object.keys(schema.shape).join(', ')}: see docs/rules.md`,
+        }
+    }
+  }
+  return null
+}
+
+function unreadOption(
+  name: string,
+  named: readonly { readonly name: string }[],
+  tunables: readonly { readonly name: string }[],
+): Pick<Wrong, 'message' | 'hint'> {
+  if (named.some((rule) => rule.name === name))
+    return { message: `the rule '${name}' has no options`, hint: 'leave them out' }
+  const near = nearest(
+    name,
+    tunables.map((rule) => rule.name),
+  )
+  const there = tunables.length > 0 ? tunables.map((rule) => rule.name).join(', ') : 'none'
+  return {
+    message: `the config names no rule '${name}', so nothing reads these options`,
+    hint: near ? `did you mean '${near}'?` : `of the rules that it names, these have options: ${there}`,
+  }
+}
+
 /** Returns the rules that a config names. A user's module must have been loaded. @throws RlError `rule.unknown` */
 export function rulesOf(config: RuleNames): Rules {
-  const rule = <K extends RuleKind>(kind: K): RuleKinds[K] => {
-    const name = nameOf(config, kind)
-    const { registry, key }: Shelf<K> = SHELVES[kind]
-    const found = registry.find(name, config.learning.module)
+  const one = <K extends RuleKind>(kind: K): RuleKinds[K] => {
+    const [found] = all(kind)
     if (found) return found
-    throw new RlError(`${key}: there is no rule '${name}'`, { code: 'rule.unknown' })
+    throw new RlError(`${SHELVES[kind].key}: it names no rule`, { code: 'rule.unknown' })
+  }
+  const all = <K extends RuleKind>(kind: K): readonly RuleKinds[K][] => {
+    const found = foundRules(config, kind)
+    const names = ruleNames(config, kind)
+    const missing = names.find((name) => !found.some((rule) => rule.name === name))
+    if (missing === undefined)
+      return found.map((rule) => tune(rule, config.learning.options?.[rule.name] ?? {}))
+    throw new RlError(`${SHELVES[kind].key}: there is no rule '${missing}'`, { code: 'rule.unknown' })
   }
   return {
-    stepReward: rule('stepReward'),
-    advantage: rule('advantage'),
-    groupFilter: rule('groupFilter'),
-    taskSampler: rule('taskSampler'),
-    acceptance: rule('acceptance'),
+    stepReward: one('stepReward'),
+    advantage: one('advantage'),
+    groupFilter: one('groupFilter'),
+    rolloutFilters: all('rolloutFilter'),
+    stepWeights: all('stepWeight'),
+    taskSampler: one('taskSampler'),
+    groupSize: all('groupSize')[0] ?? null,
+    horizon: all('horizon')[0] ?? null,
+    acceptance: one('acceptance'),
   }
+}
+
+/** Returns the input that the rules of a batch name. */
+export function needsOfBatch({
+  stepReward,
+  advantage,
+  groupFilter,
+  rolloutFilters,
+  stepWeights,
+}: Rules): ReadonlySet<Need> {
+  return new Set([stepReward, advantage, groupFilter, ...rolloutFilters, ...stepWeights].flatMap(needsOf))
 }
 
 /** Returns the user's rules among the rules that a config names. */
 export function userRulesOf(config: RuleNames): UserPart[] {
   const { module } = config.learning
-  return RULE_KINDS.flatMap((kind) => SHELVES[kind].registry.userPart(nameOf(config, kind), module) ?? [])
+  return RULE_KINDS.flatMap((kind) =>
+    ruleNames(config, kind).flatMap((name) => SHELVES[kind].registry.userPart(name, module) ?? []),
+  )
 }
 
-function nameOf({ learning, environment, adaptation }: RuleNames, kind: RuleKind): string {
+function foundRules<K extends RuleKind>(config: RuleNames, kind: K): readonly RuleKinds[K][] {
+  const { registry }: Shelf<K> = SHELVES[kind]
+  return ruleNames(config, kind).flatMap((name) => registry.find(name, config.learning.module) ?? [])
+}
+
+/** Returns the names of the rules of a kind that a config names. */
+export function ruleNames(
+  { learning, environment, adaptation }: RuleNames,
+  kind: RuleKind,
+): readonly string[] {
   return {
-    stepReward: learning.reward,
-    advantage: learning.advantage,
-    groupFilter: learning.filter,
-    taskSampler: environment.sampler,
-    acceptance: adaptation.rule,
+    stepReward: [learning.reward],
+    advantage: [learning.advantage],
+    groupFilter: [learning.filter],
+    rolloutFilter: learning.rollouts ?? [],
+    stepWeight: learning.weights ?? [],
+    taskSampler: [environment.sampler],
+    groupSize: environment.groupSize === undefined ? [] : [environment.groupSize],
+    horizon: environment.horizon === undefined ? [] : [environment.horizon],
+    acceptance: [adaptation.rule],
   }[kind]
+}
+
+/** Kinds of which a config names a list of rules. Of the others it names one. */
+const LISTED: ReadonlySet<RuleKind> = new Set(['rolloutFilter', 'stepWeight'])
+
+/** Returns the values of a config with one rule in the place of those of its kind. Options that nothing reads then are dropped. */
+export function configNaming<Config extends RuleNames>(
+  config: Config,
+  kind: RuleKind,
+  rule: string,
+): Record<string, unknown> {
+  const values: Record<string, unknown> = structuredClone(config)
+  const [section = '', key = ''] = SHELVES[kind].key.split('.')
+  values[section] = { ...(values[section] as object), [key]: LISTED.has(kind) ? [rule] : rule }
+  const named = new Set(RULE_KINDS.flatMap((other) => (other === kind ? rule : ruleNames(config, other))))
+  const { options } = config.learning
+  if (options === undefined) return values
+  const read = Object.entries(options).filter(([name]) => named.has(name))
+  values.learning = { ...(values.learning as object), options: Object.fromEntries(read) }
+  return values
 }

@@ -29,36 +29,8 @@ export function stepReward(outcome: number, score: number, lambda: number): numb
   return outcome + lambda * score
 }
 
-const judged: StepRewardRule['parts'] = ({ value, judgements }, { score }) => ({
+/** Outcome and votes of a rollout, as `integrated` takes them. */
+export const judgedParts: StepRewardRule['parts'] = ({ value, judgements }, { score }) => ({
   outcome: 2 * value - 1,
   steps: judgements.map((judgement) => (judgement === null ? 0 : stepScore(judgement, score))),
 })
-
-/** The published rewards, and the rewards that the ablation compares them with. */
-export const STEP_REWARDS: readonly StepRewardRule[] = [
-  {
-    name: 'integrated',
-    version: 1,
-    needs: 'verdicts',
-    parts: judged,
-    weights: ({ lambda }) => ({ outcome: 1, step: lambda }),
-  },
-  { name: 'outcome', version: 1, parts: judged, weights: () => ({ outcome: 1, step: 0 }) },
-  {
-    name: 'reward-model',
-    version: 1,
-    needs: 'verdicts',
-    parts: judged,
-    weights: ({ lambda }) => ({ outcome: 0, step: lambda }),
-  },
-  {
-    name: 'progress',
-    version: 1,
-    needs: 'progress',
-    parts: ({ value, progress }) => ({
-      outcome: 2 * value - 1,
-      steps: progress.map((part) => Math.max(-1, Math.min(1, part ?? 0))),
-    }),
-    weights: ({ lambda }) => ({ outcome: 1, step: lambda }),
-  },
-]

@@ -51,7 +51,7 @@ export const throughput: Projection = {
     function addTiming(
       iteration: number,
       event: EventType,
-      timing: EventData<'PolicyUpdated'>['timing'],
+      timing: EventData<'TrajectoryCompleted'>['timing'],
     ): void {
       for (const figure in timing) {
         const value = timing[figure]

@@ -1,5 +1,6 @@
 /** A run for other tools: its trajectories with rewards and advantages, and its figures, as plain rows. */
-import { type BatchSettings, isMasked, type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
+import { type BatchSettings, policyAdvantages } from '../actors/policy/policy-advantages.ts'
+import type { JudgedStep } from '../actors/policy/rewarded-rollout.ts'
 import { loggedConfig } from '../config.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -74,7 +75,7 @@ function* rowsOf(
       return { task, rollouts: members.map(({ data }) => data.rollout) }
     })
     .filter(({ rollouts }) => rollouts.length >= config.environment.minGroupSize)
-  const { rewarded, trained } = policyAdvantages(
+  const { rewarded, byRollout } = policyAdvantages(
     groups,
     trajectories.map(({ data }) => data),
     scored,
@@ -84,7 +85,7 @@ function* rowsOf(
   for (const trajectory of trajectories) {
     const { rollout, steps } = trajectory.data
     const own = scores.get(rollout)
-    const values = isMasked(trajectory.data, config) ? undefined : trained.byRollout.get(rollout)
+    const values = byRollout.get(rollout)
     const advantages = own ? [...(values ?? new Float64Array(steps))] : null
     yield row(trajectory, { scores: own ?? null, advantages })
   }

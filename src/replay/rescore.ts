@@ -1,10 +1,14 @@
 /** Rewards, advantages, filters and acceptance of a whole run under other rules, from its stored votes: no model is asked. */
 import { decisionOn } from '../actors/environment/slots.ts'
-import { type BatchSettings, isMasked, type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
+import { type PolicyAdvantages, policyAdvantages } from '../actors/policy/policy-advantages.ts'
 import { changeConfig, loggedConfig } from '../config.ts'
-import type { EventData, LoggedEvent } from '../events/catalogue.ts'
+import type { Config } from '../config-schema/schema.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
+import { needsOfBatch, rulesOf } from '../learning/registry.ts'
+import type { Need } from '../learning/rules.ts'
+import { changeOf } from './change-of.ts'
+import { type CompletedIteration, completedIterations, learnableGroups } from './completed-iterations.ts'
 import { checkRescored } from './rescored-keys.ts'
 
 /** A task's rollouts of an iteration with steps whose advantage has another sign. */
@@ -19,12 +23,14 @@ type ChangedGroup = {
   readonly switched: number
 }
 
+type Decision = { readonly accepted: boolean; readonly reason: string }
+
 type FlippedTask = {
   readonly iteration: number
   readonly slot: string
   readonly task: string
-  readonly before: { readonly accepted: boolean; readonly reason: string }
-  readonly after: { readonly accepted: boolean; readonly reason: string }
+  readonly before: Decision
+  readonly after: Decision
 }
 
 /** Sums over the run, under one set of rules. */
@@ -51,39 +57,6 @@ export type Rescore = {
   readonly flipped: readonly FlippedTask[]
 }
 
-/** Sums in another order differ in their last digits. */
-const SAME = 1e-9
-
-type Group = {
-  readonly slot: string
-  readonly task: string
-  readonly candidate: boolean
-  readonly rollouts: Played[]
-}
-type Played = Pick<
-  EventData<'TrajectoryCompleted'>,
-  'rollout' | 'index' | 'outcome' | 'steps' | 'actions' | 'usage' | 'ended'
->
-
-type Iteration = {
-  readonly groups: Map<string, Group>
-  readonly scored: JudgedStep[]
-  readonly asked: number
-  /** Decisions on candidates by slot, before and after. */
-  readonly accepted: Map<string, { before: boolean; after: boolean }>
-  readonly flipped: FlippedTask[]
-}
-
-const READ = [
-  'RunStarted',
-  'IterationPlanned',
-  'TrajectoryCompleted',
-  'StepScored',
-  'TaskAccepted',
-  'TaskRejected',
-  'IterationCompleted',
-] as const
-
 /**
  * Computes rewards, advantages and acceptance of a run under other rules.
  * @param set keys in the form of `--set`
@@ -91,137 +64,96 @@ const READ = [
  */
 export function rescore(log: LogReader, set: readonly string[]): Rescore {
   checkRescored(set)
-  let rules = bothRules(startsOf(log).first, set)
-  const iterations = new Map<number, Iteration>()
   const before: Totals = { tasksTrained: 0, trainedSteps: 0, push: 0, accepted: 0 }
   const after: Totals = { ...before }
   const changed: ChangedGroup[] = []
   const flipped: FlippedTask[] = []
   const counts = { iterations: 0, trajectories: 0, steps: 0, decisions: 0, moved: 0 }
-
-  function decide({ data, type }: LoggedEvent<'TaskAccepted'> | LoggedEvent<'TaskRejected'>): void {
-    const { task, slot, iteration, accuracy, reason } = data
-    const open = iterations.get(iteration)
-    if (task === null || !open) return
-    const was = { accepted: type === 'TaskAccepted', reason }
-    const { accepted, reason: because } = decisionOn({ ...data, task }, accuracy, open.asked, rules.after)
-    open.accepted.set(slot, { before: was.accepted, after: accepted })
-    if (was.accepted !== accepted)
-      open.flipped.push({ iteration, slot, task, before: was, after: { accepted, reason: because } })
-  }
-
-  function close(iteration: number): void {
-    const open = iterations.get(iteration)
-    if (!open) return
-    iterations.delete(iteration)
+  const first = loggedConfig(startsOf(log).first.data.config)
+  const needs = needsOfAll([first, changeConfig(first, set)])
+  const changedConfig = remembered((config: Config) => changeConfig(config, set))
+  for (const played of completedIterations(log, needs)) {
+    const { iteration, config, groups } = played
+    const other = changedConfig(config)
+    const decided = decisionsUnder(played, other)
     counts.iterations++
-    for (const decision of open.accepted.values()) {
-      counts.decisions++
-      if (decision.before) before.accepted++
-      if (decision.after) after.accepted++
+    counts.decisions += decided.length
+    for (const one of decided) {
+      if (one.before.accepted) before.accepted++
+      if (one.after.accepted) after.accepted++
+      if (one.before.accepted !== one.after.accepted) flipped.push(one)
     }
-    flipped.push(...open.flipped)
-    const was = advantagesOf(open, 'before', rules.before)
-    const now = advantagesOf(open, 'after', rules.after)
-    for (const [totals, { byRollout, tasksTrained }] of [
+    const was = advantagesOf(played, acceptedBy(decided, 'before'), config)
+    const now = advantagesOf(played, acceptedBy(decided, 'after'), other)
+    for (const [totals, { byRollout, health }] of [
       [before, was],
       [after, now],
     ] as const) {
-      totals.tasksTrained += tasksTrained
+      totals.tasksTrained += health.tasksTrained ?? 0
       for (const values of byRollout.values())
         for (const value of values) {
           if (value !== 0) totals.trainedSteps++
           totals.push += Math.abs(value)
         }
     }
-    for (const { slot, task, rollouts } of open.groups.values()) {
+    for (const { slot, task, rollouts } of groups.values()) {
       counts.trajectories += rollouts.length
-      let [steps, turned, switched] = [0, 0, 0]
-      for (const { rollout, steps: length } of rollouts) {
-        const old = was.byRollout.get(rollout)
-        const other = now.byRollout.get(rollout)
-        steps += length
-        for (let step = 0; step < length; step++) {
-          const [was, is] = [old?.[step] ?? 0, other?.[step] ?? 0]
-          const [a, b] = [Math.sign(was), Math.sign(is)]
-          if (a * b < 0) turned++
-          else if (a !== b) switched++
-          else if (Math.abs(was - is) > SAME * Math.abs(was)) counts.moved++
-        }
+      const found = { turned: 0, switched: 0, moved: 0, none: 0 }
+      for (const { rollout, steps } of rollouts) {
+        const [old, own] = [was.byRollout.get(rollout), now.byRollout.get(rollout)]
+        for (let step = 0; step < steps; step++) found[changeOf(old?.[step] ?? 0, own?.[step] ?? 0)]++
       }
+      const { turned, switched, moved, none } = found
+      const steps = turned + switched + moved + none
       counts.steps += steps
+      counts.moved += moved
       if (turned + switched > 0) changed.push({ iteration, slot, task, steps, turned, switched })
     }
-  }
-
-  for (const event of log.events({ types: READ })) {
-    if (event.type === 'RunStarted') rules = bothRules(event, set)
-    else if (event.type === 'IterationPlanned')
-      iterations.set(event.data.iteration, openIteration(event.data))
-    else if (event.type === 'TrajectoryCompleted') {
-      const { iteration, slot, purpose, outcome } = event.data
-      const group = purpose === 'evaluation' ? undefined : iterations.get(iteration)?.groups.get(slot)
-      if (!group || outcome.kind !== 'scored') continue
-      group.rollouts.push(played(event.data))
-    } else if (event.type === 'StepScored') {
-      const { rollout, step, judgements, probability, progress, iteration } = event.data
-      const scores = judgements.map(({ score }) => ({ score }))
-      iterations.get(iteration)?.scored.push({ rollout, step, probability, progress, judgements: scores })
-    } else if (event.type === 'TaskAccepted' || event.type === 'TaskRejected') decide(event)
-    else if (event.type === 'IterationCompleted') close(event.data.iteration)
   }
   return { ...counts, before, after, changed, flipped }
 }
 
-function bothRules(started: LoggedEvent<'RunStarted'>, set: readonly string[]) {
-  const before = loggedConfig(started.data.config)
-  return { before, after: changeConfig(before, set) }
+/** Returns the input that the rules of several configs name. */
+export function needsOfAll(configs: readonly Config[]): ReadonlySet<Need> {
+  return new Set(configs.flatMap((config) => [...needsOfBatch(rulesOf(config))]))
 }
 
-function openIteration({ groups, rolloutsPerTask }: EventData<'IterationPlanned'>): Iteration {
-  return {
-    groups: new Map(
-      groups.map(({ slot, task, purpose }) => [
-        slot,
-        { slot, task, candidate: purpose === 'candidate', rollouts: [] },
-      ]),
-    ),
-    scored: [],
-    asked: rolloutsPerTask,
-    accepted: new Map(),
-    flipped: [],
+/** Returns the function with its results kept, since most iterations share a config. */
+export function remembered<From extends object, To>(work: (from: From) => To): (from: From) => To {
+  const known = new WeakMap<From, { readonly found: To }>()
+  return (from) => {
+    const kept = known.get(from) ?? { found: work(from) }
+    known.set(from, kept)
+    return kept.found
   }
 }
 
-/** Drops texts and tokens: those of a whole iteration would fill the memory. */
-function played({ rollout, index, outcome, steps, actions, usage, ended }: Played): Played {
-  return { rollout, index, outcome, steps, actions, usage, ended }
+/** Returns the logged decisions on candidates, each with the decision under these rules. */
+export function decisionsUnder(played: CompletedIteration, config: Config): readonly FlippedTask[] {
+  return played.decisions.flatMap(({ type, data }): FlippedTask[] => {
+    const { task, slot, iteration, accuracy, reason } = data
+    if (task === null) return []
+    const before = { accepted: type === 'TaskAccepted', reason }
+    const after = decisionOn({ ...data, task }, accuracy, played.groups.get(slot)?.asked ?? 0, config)
+    return [{ iteration, slot, task, before, after }]
+  })
 }
 
-/**
- * Returns advantages of the groups that may be learned from under these rules: active tasks, and accepted
- * candidates.
- */
-function advantagesOf(
-  { groups, scored, accepted }: Iteration,
+/** Returns the decisions by slot. */
+export function acceptedBy(
+  decided: readonly FlippedTask[],
   when: 'before' | 'after',
-  config: BatchSettings,
-) {
-  const learnable = [...groups.values()]
-    .filter(
-      ({ slot, candidate, rollouts }) =>
-        rollouts.length >= config.environment.minGroupSize &&
-        (!candidate || accepted.get(slot)?.[when] === true),
-    )
-    .map(({ task, rollouts }) => {
-      const inOrder = [...rollouts].sort((a, b) => a.index - b.index)
-      return { task, rollouts: inOrder.map(({ rollout }) => rollout) }
-    })
-  const all = [...groups.values()].flatMap(({ rollouts }) => rollouts)
-  const { trained, health } = policyAdvantages(learnable, all, scored, config)
-  const masked = new Set(all.filter((one) => isMasked(one, config)).map(({ rollout }) => rollout))
-  return {
-    byRollout: new Map([...trained.byRollout].filter(([rollout]) => !masked.has(rollout))),
-    tasksTrained: health.tasksTrained ?? 0,
-  }
+): ReadonlyMap<string, boolean> {
+  return new Map(decided.map((one) => [one.slot, one[when].accepted]))
+}
+
+/** Returns the advantages of the groups that may be learned from under these rules. */
+export function advantagesOf(
+  played: CompletedIteration,
+  accepted: ReadonlyMap<string, boolean>,
+  config: Config,
+): PolicyAdvantages {
+  const learnable = learnableGroups(played, accepted, config.environment.minGroupSize)
+  const all = [...played.groups.values()].flatMap(({ rollouts }) => rollouts)
+  return policyAdvantages(learnable, all, played.scored, config)
 }

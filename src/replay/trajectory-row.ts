@@ -156,6 +156,9 @@ export const COLUMNS = {
   actions: field('text', 'list', 'actions'),
   reasoning: column('text', 'list', ({ event }) => event.data.reasoning ?? null, ['reasoning']),
   invalid: field('json', 'one', 'invalid'),
+  /** [steps] 1 for an answer that could not be read, and for a failed call. Null if none is marked. */
+  invalid_steps: column('int', 'list', ({ event }) => plainMarks(event.data.invalidU8), ['invalidU8']),
+  failed_steps: column('int', 'list', ({ event }) => plainMarks(event.data.errorsU8), ['errorsU8']),
   trainable: field('flag', 'one', 'trainable'),
   scores: column('double', 'list', ({ scores }) => scores),
   advantages: column('double', 'list', ({ advantages }) => advantages),
@@ -201,6 +204,10 @@ type Columns = typeof COLUMNS
 
 // A new field of the event does not compile until a column carries it.
 true satisfies Exclude<Fact, Columns[keyof Columns]['of'][number]> extends never ? true : never
+
+function plainMarks(column: Uint8Array | undefined): number[] | null {
+  return column === undefined ? null : [...column]
+}
 
 /** One exported trajectory. */
 export type TrajectoryRow = { readonly [Name in keyof Columns]: ReturnType<Columns[Name]['read']> }

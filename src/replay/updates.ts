@@ -4,7 +4,8 @@
  */
 
 import type { LearnableGroup, Train } from '../actors/decider/jobs.ts'
-import { type BatchSettings, policyBatch } from '../actors/policy/batch.ts'
+import { policyBatch } from '../actors/policy/batch.ts'
+import type { BatchSettings } from '../actors/policy/policy-advantages.ts'
 import { judgementAdvantages } from '../actors/reward-model/batch.ts'
 import { testAdvantages } from '../actors/writing/test-batch.ts'
 import type { Config } from '../config.ts'

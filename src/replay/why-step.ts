@@ -2,7 +2,8 @@
  * Explains the reward of a step: outcome, votes, the group of its comparison, and the update that used it.
  */
 
-import { type JudgedStep, type PolicyAdvantages, policyAdvantages } from '../actors/policy/batch.ts'
+import { type PolicyAdvantages, policyAdvantages } from '../actors/policy/policy-advantages.ts'
+import type { JudgedStep } from '../actors/policy/rewarded-rollout.ts'
 import type { LearningConfig } from '../config-schema/sections.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -107,7 +108,7 @@ export function groupAdvantages(
       .byStream(`rollout/${rollout}`)
       .flatMap((event): JudgedStep[] => (event.type === 'StepScored' ? [event.data] : [])),
   )
-  const { rewarded, kept, trained } = policyAdvantages(
+  const { rewarded, kept, byRollout } = policyAdvantages(
     [{ task: data.task, rollouts }],
     played,
     scored,
@@ -121,7 +122,7 @@ export function groupAdvantages(
     learning: config.learning,
     weights: rulesOf(config).stepReward.weights({ lambda: config.learning.lambda }),
     rewarded,
-    of: (rollout) => (unused === null ? trained.byRollout.get(rollout) : undefined),
+    of: (rollout) => (unused === null ? byRollout.get(rollout) : undefined),
     unused,
   }
 }

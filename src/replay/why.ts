@@ -208,8 +208,10 @@ export function trajectoryOf(log: LogReader, rollout: string): LoggedEvent<'Traj
  */
 export function groupOf(log: LogReader, iteration: number, slot: string): string[] {
   const plan = log.byKey(`IterationPlanned/${iteration}`)
-  if (plan?.type !== 'IterationPlanned' || !plan.data.groups.some((group) => group.slot === slot)) return []
-  return Array.from({ length: plan.data.rolloutsPerTask }, (_, index) => rolloutName(iteration, slot, index))
+  const group = plan?.type === 'IterationPlanned' && plan.data.groups.find((one) => one.slot === slot)
+  if (plan?.type !== 'IterationPlanned' || !group) return []
+  const { rollouts: length = plan.data.rolloutsPerTask } = group
+  return Array.from({ length }, (_, index) => rolloutName(iteration, slot, index))
 }
 
 /**

@@ -2,7 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { lastAttempt } from '../../src/actors/last-attempt.ts'
-import { policyAdvantages } from '../../src/actors/policy/batch.ts'
+import { policyAdvantages } from '../../src/actors/policy/policy-advantages.ts'
 import { parseConfig } from '../../src/config.ts'
 import type { EventData } from '../../src/events/catalogue.ts'
 import { judgeAdvantages } from '../../src/learning/judge-advantage.ts'
@@ -34,6 +34,7 @@ for (const reward of ['integrated', 'reward-model'])
       outcome: { kind: 'scored', value: i % 2, success: i % 2 === 1 } as const,
       steps: 1,
       actions: ['look'],
+      ended: 'gave-up' as const,
       usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
     }))
     const scored = [verdict('a', 1), verdict('b', -1), verdict('c', 1)]

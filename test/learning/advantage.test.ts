@@ -1,11 +1,8 @@
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import {
-  ADVANTAGES,
-  type AdvantageOptions,
-  advantages as advantagesBy,
-} from '../../src/learning/advantage.ts'
+import { type AdvantageOptions, advantages as advantagesBy } from '../../src/learning/advantage.ts'
+import { ADVANTAGES } from '../../src/learning/advantage-rules.ts'
 import { stepReward } from '../../src/learning/reward.ts'
 import type { RewardedRollout } from '../../src/learning/terms.ts'
 

@@ -5,7 +5,8 @@ import * as assert from 'uvu/assert'
 import { loadConfig } from '../../src/config.ts'
 import { RlError } from '../../src/errors.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
-import { ADVANTAGES, advantages } from '../../src/learning/advantage.ts'
+import { advantages } from '../../src/learning/advantage.ts'
+import { ADVANTAGES } from '../../src/learning/advantage-rules.ts'
 import { loadRules, rulesOf, userRulesOf } from '../../src/learning/registry.ts'
 import { replay } from '../../src/replay/replay.ts'
 import { rescore } from '../../src/replay/rescore.ts'
@@ -146,13 +147,13 @@ test("what a user's rule returns is checked, and named with its file and field",
       () => stepReward.parts(any, any),
       "stepRewards: 'later': parts(): expected a value at once, got a promise",
     ],
-    [() => advantage.advantages(any, any, any), "advantages: 'none': advantages(): expected a list"],
+    [() => advantage.advantages(any, any, any, []), "advantages: 'none': advantages(): expected a list"],
     [
-      () => groupFilter.leavesOut(tally(2), any),
+      () => groupFilter.leavesOut?.(tally(2), any),
       "groupFilters: 'no': leavesOut(): Invalid input: expected string",
     ],
     [
-      () => groupFilter.leavesOut(tally(1), any),
+      () => groupFilter.leavesOut?.(tally(1), any),
       "groupFilters: 'no': leavesOut(): Invalid input: expected string",
     ],
     [
@@ -198,7 +199,7 @@ test("a user's rule that throws is named with file, line and question; what is o
   )
   assert.match(await told(() => stepReward.weights(any)), /weights\(\)\.step: .*expected number/)
   assert.match(
-    await told(() => advantage.advantages([{ id: 'a', task: 'q' }] as never, any, any)),
+    await told(() => advantage.advantages([{ id: 'a', task: 'q' }] as never, any, any, [])),
     /wild\.mjs:5:\d+: advantages: 'boom': advantages\(\) failed: TypeError.*\(task 'q'\)/,
   )
 })
@@ -224,6 +225,87 @@ test('a recorded run is rescored under rules that it never saw', async () => {
   assert.ok(flipped.every(({ after }) => ['it can be solved', 'nobody solved it'].includes(after.reason)))
   assert.not.equal(after.trainedSteps, before.trainedSteps)
   log.close()
+})
+
+test('options of rules are checked by the rule, and options that nothing reads are refused', async () => {
+  const cases: readonly (readonly [object, RegExp, RegExp])[] = [
+    [
+      { reward: 'gated', options: { gated: { delta: 2 } } },
+      /learning\.options\.gated\.delta: Too big/,
+      /delta/,
+    ],
+    [
+      { reward: 'gated', options: { gated: { dleta: 1 } } },
+      /learning\.options\.gated\.dleta: the rule has no such option/,
+      /has the options delta/,
+    ],
+    [
+      { options: { gated: { delta: 1 } } },
+      /learning\.options\.gated: the config names no rule 'gated'/,
+      /these have options: none/,
+    ],
+    [
+      { reward: 'gated', options: { gatde: { delta: 1 } } },
+      /learning\.options\.gatde/,
+      /did you mean 'gated'/,
+    ],
+    [{ options: { task: {} } }, /learning\.options\.task: the rule 'task' has no options/, /leave them out/],
+    [
+      { weights: ['three-sigma', 'three-sigma'] },
+      /learning\.weights: 'three-sigma' stands there twice/,
+      /once/,
+    ],
+    [{ rollouts: ['truncatd'] }, /learning\.rollouts: there is no rule 'truncatd'/, /there are truncated/],
+  ]
+  for (const [learning, message, hint] of cases) {
+    const wrong = await refusal(() => smallConfig({ learning: learning as never }))
+    assert.match(wrong.message, message)
+    assert.match(wrong.hint ?? '', hint)
+  }
+  const config = loadConfig({
+    set: ['learning.reward=gated', 'learning.options.gated.delta=0.5', 'learning.weights=[negative-scale]'],
+  })
+  const { stepReward, stepWeights } = rulesOf(config)
+  assert.is(stepReward.name, 'gated')
+  assert.equal(
+    stepWeights.map(({ name }) => name),
+    ['negative-scale'],
+  )
+})
+
+test("a user's rules of the new kinds are loaded, tuned and checked as all others", async () => {
+  const file = join(temporaryFolder(), 'kinds.mjs')
+  writeFileSync(
+    file,
+    `import { z } from '${import.meta.resolve('zod')}'
+     const version = 1
+     const half = (share) => ({ name: 'half', version, keep: (group) => group.map(() => share) })
+     export const rolloutFilters = [{ ...half(0.5), options: z.strictObject({ share: z.number().default(0.5) }), tuned: ({ share = 0.5 }) => half(share) }]
+     export const stepWeights = [{ name: 'negative', version, factors: (batch) => batch.map(() => [-1]) }]
+     export const groupFilters = [{ name: 'all', version, weigh: (groups) => groups.map(() => ({ weight: 2, why: null })) }]`,
+  )
+  const config = smallConfig({
+    learning: {
+      ...{ module: file, filter: 'all', rollouts: ['half'], weights: ['negative'] },
+      options: { half: { share: 3 } },
+    },
+  })
+  await loadRules(config)
+  const { rolloutFilters, stepWeights, groupFilter } = rulesOf(config)
+  const any = {} as never
+  assert.match(
+    (await refusal(() => rolloutFilters[0].keep([any]))).message,
+    /rolloutFilters: 'half': keep\(\)\[0\]: expected a number from 0 to 1, and got 3/,
+  )
+  assert.match(
+    (await refusal(() => stepWeights[0].factors([any]))).message,
+    /stepWeights: 'negative': factors\(\)\[0\]\[0\]: .* and got -1/,
+  )
+  assert.equal(groupFilter.weigh?.([any], any), [{ weight: 2, why: null }])
+  assert.equal(
+    userRulesOf(config).map(({ kind, name }) => `${kind} ${name}`),
+    ['groupFilter all', 'rolloutFilter half', 'stepWeight negative'],
+  )
 })
 
 test.run()

@@ -1,9 +1,13 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { configKeys } from '../../src/config/keys.ts'
+import { changeConfig, loggedConfig } from '../../src/config.ts'
 import { RlError } from '../../src/errors.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
+import { startsOf } from '../../src/events/starts.ts'
+import { loadRules } from '../../src/learning/registry.ts'
 import { rescore } from '../../src/replay/rescore.ts'
+import { checkRescored } from '../../src/replay/rescored-keys.ts'
 import { ofType } from '../../src/replay/why.ts'
 import { smallConfig } from '../actors/loop.ts'
 import { temporaryFolder } from '../support/run.ts'
@@ -126,6 +130,8 @@ test('each key of the sections is computed or refused by name, with the reason',
       rescore(log, [`${name}=${JSON.stringify(fallback) ?? 'null'}`])
       computed.push(name)
     } catch (error) {
+      // A key that may be absent has no default, and null is none of its values.
+      if (fallback === undefined && (error as RlError).code === 'config.invalid') continue
       assert.is((error as RlError).code, 'rescore.no-effect', `${name} (${values})`)
       assert.match((error as RlError).message, `${name} changes nothing here: `)
     }
@@ -143,6 +149,71 @@ test('each key of the sections is computed or refused by name, with the reason',
     )
   assert.throws(() => rescore(log, ['learning.lamda=3']), /unknown key/)
   log.close()
+})
+
+/** A change of each key that is computed, with what it needs to show. The first word is the key's. */
+const SHOWN: Readonly<Record<string, readonly string[]>> = {
+  'learning.module': ['./test/fixtures/modules/rules.ts', 'learning.advantage=centred'],
+  'learning.reward': ['outcome'],
+  'learning.lambda': ['3'],
+  'learning.advantage': ['task'],
+  'learning.filter': ['variance'],
+  'learning.rollouts': ['[truncated]'],
+  'learning.weights': ['[negative-scale]'],
+  'learning.options': ['{step-index: {minHolders: 9}}'],
+  'learning.scale': ['none'],
+  'learning.truncated': ['mask'],
+  'learning.mixedOutcomes': ['true'],
+  'learning.expert.policyAccuracyRange': ['[0.3, 0.6]'],
+  'learning.expert.single': ['raw'],
+  'learning.expert.stdFloor': ['2'],
+  'learning.expert.overlong.maxTokens': ['30', 'learning.overlong.bufferTokens=20'],
+  'learning.expert.overlong.bufferTokens': ['20', 'learning.overlong.maxTokens=30'],
+  'learning.expert.overlong.factor': ['9', 'learning.overlong.maxTokens=30'],
+  'learning.expert.deviation': ['sample'],
+  'rewardModel.expected': ['false'],
+  'adaptation.low': ['0.6'],
+  'adaptation.high': ['0.3', 'adaptation.low=0.1'],
+  'adaptation.rule': ['inclusive', 'adaptation.low=0.25', 'adaptation.high=0.75'],
+  'adaptation.evidence': ['bayes', 'adaptation.confidence=1'],
+  'adaptation.expert.confidence': ['1', 'adaptation.evidence=bayes'],
+  'adaptation.expert.prior': ['[40, 1]', 'adaptation.evidence=bayes'],
+}
+
+test('each key that is computed changes a figure of some run', async () => {
+  const root = temporaryFolder()
+  const fixture = openLogReader(unpackFixture(root).log)
+  const adapting = recordLoop(root, 'adapting', smallConfig({ run: { iterations: 40, evaluateEvery: 40 } }))
+  const sections = ['learning', 'adaptation', 'rewardModel']
+  const keys = configKeys().filter(({ path, values }) => values !== null && sections.includes(path[0]))
+  const names = keys
+    .map(({ path }) => path.join('.'))
+    .filter((name) => {
+      try {
+        checkRescored([`${name}=1`])
+        return true
+      } catch {
+        return false
+      }
+    })
+  assert.equal(names.sort(), Object.keys(SHOWN).sort())
+  await loadRules(
+    changeConfig(loggedConfig(startsOf(fixture).first.data.config), [
+      'learning.module=./test/fixtures/modules/rules.ts',
+    ]),
+  )
+  for (const [name, [value, ...more]] of Object.entries(SHOWN)) {
+    const shows = [fixture, adapting].some((log) => {
+      const base = name === 'learning.module' ? [] : more
+      const [without, found] = [
+        rescore(log, base.length === 0 ? ['learning.stdFloor=0'] : base),
+        rescore(log, [`${name}=${value}`, ...more]),
+      ]
+      return JSON.stringify(without) !== JSON.stringify(found)
+    })
+    assert.ok(shows, `${name}=${value}`)
+  }
+  for (const log of [fixture, adapting]) log.close()
 })
 
 test.run()

@@ -109,6 +109,10 @@ function episodeOf(
         admissible: [],
         done: over,
         ended,
+        failed:
+          calls.length > 0 &&
+          observation.split(BETWEEN_RESULTS).some((result) => result.startsWith('error: ')),
+        ...(answer === undefined && calls.length === 0 ? { void: true } : {}),
         ...(answer === undefined ? {} : { answered: answer }),
       })
     },

@@ -76,7 +76,7 @@ export function adapterActions(judging: boolean, config: NeedConfig) {
       (context: Context, about) => {
         const book = bookOf(context.books, about)
         const group = book?.groups.get(about.slot)
-        if (book && group && groupKnown(book, group, judging)) context.known = { book, group }
+        if (book && group && groupKnown(group, judging)) context.known = { book, group }
       },
     ),
     askForHarder: askForRewrite('harder', config),

@@ -23,6 +23,8 @@ export type Group = {
   readonly slot: string
   readonly task: string
   readonly purpose: 'train' | 'candidate'
+  /** Rollouts that the plan asks for. */
+  readonly asked: number
   /** Rollouts with an outcome, in order of arrival. */
   readonly scored: ScoredRollout[]
   successes: number
@@ -44,7 +46,6 @@ export type IterationBook = {
   planned: boolean
   /** Rollouts that the plan asks for. */
   expected: number
-  rolloutsPerTask: number
   ended: number
   scored: number
   judged: number
@@ -69,7 +70,6 @@ export function openBook({
     groups: new Map(),
     planned: false,
     expected: 0,
-    rolloutsPerTask: 0,
     ended: 0,
     scored: 0,
     judged: 0,
@@ -79,13 +79,13 @@ export function openBook({
 
 export function enterPlan(book: IterationBook, plan: EventData<'IterationPlanned'>): void {
   book.planned = true
-  book.rolloutsPerTask = plan.rolloutsPerTask
-  book.expected = plan.groups.length * plan.rolloutsPerTask
-  for (const { slot, task, purpose } of plan.groups) {
+  for (const { slot, task, purpose, rollouts: asked = plan.rolloutsPerTask } of plan.groups) {
+    book.expected += asked
     book.groups.set(slot, {
       slot,
       task,
       purpose,
+      asked,
       scored: [],
       successes: 0,
       ended: 0,
@@ -136,16 +136,16 @@ export function bookOf(
 }
 
 /** Returns true if all rollouts of a group are over. */
-export function groupOver(book: IterationBook, group: Group): boolean {
-  return group.ended === book.rolloutsPerTask
+export function groupOver(group: Group): boolean {
+  return group.ended === group.asked
 }
 
 /**
  * Returns true if all is known of a group of tasks for training. Its rollouts are over and, if there is a judge,
  * judged.
  */
-export function groupKnown(book: IterationBook, group: Group, judging: boolean): boolean {
-  if (group.purpose !== 'train' || !groupOver(book, group)) return false
+export function groupKnown(group: Group, judging: boolean): boolean {
+  if (group.purpose !== 'train' || !groupOver(group)) return false
   return !judging || group.judged === group.scored.length
 }
 

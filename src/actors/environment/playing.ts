@@ -1,6 +1,8 @@
 /** Asks for the rollouts of an iteration or of an evaluation, and enters them as being played. */
 import type { EvaluationConfig, RulesConfig } from '../../config-schema/sections.ts'
+import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
+import { rulesOf } from '../../learning/registry.ts'
 import { seedOf } from '../../random.ts'
 import { enterPlan, openBook } from '../decider/books.ts'
 import type { Output } from '../decider/decider.ts'
@@ -8,7 +10,7 @@ import { emitEvent } from '../decider/fold.ts'
 import { rolloutName } from '../decider/names.ts'
 import type { EnvironmentContext } from './context.ts'
 import { type RolloutSettings, startMeasurements } from './evaluation.ts'
-import { planIteration } from './slots.ts'
+import { type PlannedGroup, planIteration, plannedSlot, type Slots } from './slots.ts'
 
 /** Returns the plan of an iteration and the requests for its rollouts. An iteration without groups is not entered. */
 export function playIteration(
@@ -20,13 +22,20 @@ export function playIteration(
   const { iteration, policyVersion } = started
   if (started.last) context.last = iteration
   const groups = planIteration(context.slots, iteration, config, seed)
-  const { rolloutsPerTask, maxSteps } = config.environment
-  const plan = { iteration, groups, rolloutsPerTask }
+  const { rolloutsPerTask } = config.environment
+  const sized = sizedGroups(context.slots, groups, iteration, config)
+  const plan = {
+    iteration,
+    groups: sized.map(({ group, rollouts }) =>
+      rollouts === rolloutsPerTask ? group : { ...group, rollouts },
+    ),
+    rolloutsPerTask,
+  }
   const book = openBook(started)
   enterPlan(book, plan)
   if (groups.length > 0) context.books.set(iteration, book)
-  const requests = groups.flatMap(({ slot, task, purpose }) =>
-    Array.from({ length: rolloutsPerTask }, (_, index) =>
+  const requests = sized.flatMap(({ group: { slot, task, purpose }, rollouts, maxSteps }) =>
+    Array.from({ length: rollouts }, (_, index) =>
       emitEvent('RolloutRequested', {
         rollout: rolloutName(iteration, slot, index),
         iteration,
@@ -42,6 +51,39 @@ export function playIteration(
     ),
   )
   return [emitEvent('IterationPlanned', plan), ...requests]
+}
+
+type Sized = {
+  readonly group: PlannedGroup
+  readonly rollouts: number
+  readonly maxSteps: number
+}
+
+/**
+ * Returns the groups with the number of their rollouts and their limit of steps, as the rules of the config give them.
+ * @throws RlError `rule.result` if a rule gives a number that cannot be played
+ */
+function sizedGroups(
+  slots: Slots,
+  groups: readonly PlannedGroup[],
+  iteration: number,
+  config: RulesConfig,
+): readonly Sized[] {
+  const { groupSize, horizon } = rulesOf(config)
+  const { rolloutsPerTask, minGroupSize, maxSteps } = config.environment
+  return groups.map((group) => {
+    const slot = plannedSlot(slots, group)
+    const rollouts = groupSize?.size(slot, { rolloutsPerTask, minGroupSize, iteration }) ?? rolloutsPerTask
+    const limit = horizon?.maxSteps(slot, { maxSteps, iteration }) ?? maxSteps
+    refuseBelow(minGroupSize, rollouts, `the group size '${groupSize?.name}' gave task ${group.task}`)
+    refuseBelow(1, limit, `the horizon '${horizon?.name}' gave task ${group.task}`)
+    return { group, rollouts, maxSteps: Math.min(limit, maxSteps) }
+  })
+}
+
+function refuseBelow(least: number, found: number, what: string): void {
+  if (Number.isInteger(found) && found >= least) return
+  throw new RlError(`${what} ${found}`, { code: 'rule.result', hint: `a whole number from ${least} on` })
 }
 
 /** Returns the requests for the rollouts by which a policy version is measured. */

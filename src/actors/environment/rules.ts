@@ -1,14 +1,14 @@
 /** Rules of the environment's decider: what its machine asks before a transition, and what it does on one. */
 import type { Config } from '../../config.ts'
 import { seedOf } from '../../random.ts'
-import { bookOf, enterRollout, groupOver, tallyOf } from '../decider/books.ts'
+import { bookOf, enterRollout, groupOver } from '../decider/books.ts'
 import { ask, askFor, decide, doneBy, fold, when } from '../decider/fold.ts'
 import { slotName } from '../decider/names.ts'
 import { allTasksThere, countTask, evaluationDue, sourceOf, splitsOf } from '../decider/task-counts.ts'
 import { type EnvironmentContext, playsCandidate, takePlayed } from './context.ts'
 import { measure, resultOf } from './evaluation.ts'
 import { playIteration, startEvaluation } from './playing.ts'
-import { acceptCandidate, decisionOnGroup, rejectCandidate } from './slots.ts'
+import { acceptCandidate, decisionOnGroup, enterGroup, newSlot, rejectCandidate } from './slots.ts'
 
 type Context = EnvironmentContext
 type Guarded = { readonly context: Context }
@@ -56,7 +56,7 @@ export function environmentActions(config: Config) {
       countTask(context.taskCounts, added)
       const { split, slot, task } = added
       if (split === 'train') {
-        context.slots.set(slot, { active: task.id, candidate: null, strikes: 0, last: null, busy: null })
+        context.slots.set(slot, newSlot(task.id))
         return
       }
       const ofSplit = context.evaluationTasks.get(split) ?? []
@@ -84,7 +84,7 @@ export function environmentActions(config: Config) {
       if (!book) return
       enterRollout(book, rollout)
       const group = book.groups.get(rollout.slot)
-      if (group && groupOver(book, group)) context.played = { book, group, decision: null }
+      if (group && groupOver(group)) context.played = { book, group, decision: null }
     }),
     measureRollout: fold(['TrajectoryCompleted', 'RolloutFailed'], (context: Context, rollout) => {
       const { iteration, slot } = rollout
@@ -124,7 +124,7 @@ function freeSlot(strikesAfter: (strikes: number) => number) {
     const { group } = takePlayed(context)
     const slot = context.slots.get(group.slot)!
     slot.busy = null
-    slot.last = tallyOf(group)
+    enterGroup(slot, group)
     slot.strikes = strikesAfter(slot.strikes)
     return []
   })

@@ -5,7 +5,7 @@ import type { EventData } from '../../events/catalogue.ts'
 import { rulesOf } from '../../learning/registry.ts'
 import type { OpenSlot, TaskSampler } from '../../learning/rules.ts'
 import type { Tally } from '../../learning/terms.ts'
-import { type Seed, seedOf } from '../../random.ts'
+import { seedOf } from '../../random.ts'
 import { type Group, type IterationBook, tallyOf } from '../decider/books.ts'
 import type { Output } from '../decider/decider.ts'
 import { emitEvent } from '../decider/fold.ts'
@@ -23,6 +23,10 @@ type Slot = {
   strikes: number
   /** Tally of the active task's last group. */
   last: Tally | null
+  /** Tallies of the active task's last groups, the oldest first. */
+  history: Tally[]
+  /** Steps of the active task's longest success. */
+  longestSuccess: number | null
   /** Iteration that plays this slot and is not over, else null. */
   busy: number | null
 }
@@ -38,7 +42,7 @@ export type PlayedGroup = {
 }
 
 type Decision = { readonly accepted: boolean; readonly reason: string }
-type Planned = EventData<'IterationPlanned'>['groups'][number]
+export type PlannedGroup = EventData<'IterationPlanned'>['groups'][number]
 
 /**
  * Returns the groups of an iteration in order of their slots. They are every waiting candidate, and training tasks
@@ -46,35 +50,73 @@ type Planned = EventData<'IterationPlanned'>['groups'][number]
  *
  * @param seed that of the run
  */
-export function planIteration(slots: Slots, iteration: number, config: RulesConfig, seed: number): Planned[] {
+export function planIteration(
+  slots: Slots,
+  iteration: number,
+  config: RulesConfig,
+  seed: number,
+): PlannedGroup[] {
   const { environment, adaptation } = config
-  const candidates: Planned[] = []
+  const candidates: PlannedGroup[] = []
   const open: OpenSlot[] = []
-  for (const [slot, { active, candidate, strikes, busy, last }] of slots) {
+  for (const [name, slot] of slots) {
+    const { candidate, strikes, busy } = slot
     const free = busy === null
-    if (candidate && free) candidates.push({ slot, task: candidate.task, purpose: 'candidate' })
-    if (!candidate && free && strikes < environment.expert.quarantineAfter)
-      open.push({ slot, task: active, last })
+    if (candidate && free) candidates.push({ slot: name, task: candidate.task, purpose: 'candidate' })
+    if (!candidate && free && strikes < environment.expert.quarantineAfter) open.push(openSlot(name, slot))
   }
   const { tasksPerIteration } = environment
   const count = Math.max(0, tasksPerIteration - (adaptation.candidates === 'within' ? candidates.length : 0))
-  const chosen = chooseSlots(open, count, seedOf(seed, 'select', iteration), rulesOf(config).taskSampler)
+  const given = { count, seed: seedOf(seed, 'select', iteration), iteration }
+  const chosen = chooseSlots(open, given, rulesOf(config).taskSampler)
   const groups = [
     ...candidates,
-    ...chosen.map((slot): Planned => ({ slot, task: slots.get(slot)!.active, purpose: 'train' })),
+    ...chosen.map((slot): PlannedGroup => ({ slot, task: slots.get(slot)!.active, purpose: 'train' })),
   ].sort((a, b) => byText(a.slot, b.slot))
   for (const { slot } of groups) slots.get(slot)!.busy = iteration
   return groups
 }
 
+/** A slot whose task was not played. */
+export function newSlot(active: string): Slot {
+  return {
+    ...{ active, candidate: null, strikes: 0, last: null },
+    ...{ history: [], longestSuccess: null, busy: null },
+  }
+}
+
+/** Most tallies that a slot remembers. */
+const MOST_HISTORY = 16
+
+/** Returns a slot as rules of what is played see it. */
+function openSlot(name: string, { active, last, history, longestSuccess }: Slot): OpenSlot {
+  return { slot: name, task: active, last, history: [...history], longestSuccess }
+}
+
+/** Returns a planned group's slot as such rules see it. Nothing is known of a candidate. */
+export function plannedSlot(slots: Slots, { slot, task, purpose }: PlannedGroup): OpenSlot {
+  return purpose === 'candidate'
+    ? { slot, task, last: null, history: [], longestSuccess: null }
+    : openSlot(slot, slots.get(slot)!)
+}
+
+/** Enters what the rollouts of the active task came to. */
+export function enterGroup(slot: Slot, group: Group): void {
+  const tally = tallyOf(group)
+  const lengths = group.scored.flatMap(({ success, steps }) => (success ? [steps] : []))
+  slot.last = tally
+  slot.history = [...slot.history, tally].slice(-MOST_HISTORY)
+  if (lengths.length > 0) slot.longestSuccess = Math.max(slot.longestSuccess ?? 0, ...lengths)
+}
+
 /** @throws RlError `rule.result` if a sampler names a slot that is not open, or one slot twice */
 function chooseSlots(
   open: readonly OpenSlot[],
-  count: number,
-  seed: Seed,
+  given: Parameters<TaskSampler['choose']>[1],
   sampler: TaskSampler,
 ): readonly string[] {
-  const chosen = sampler.choose(open, { count, seed })
+  const { count } = given
+  const chosen = sampler.choose(open, given)
   const names = new Set(open.map(({ slot }) => slot))
   const wrong = chosen.find((slot, i) => !names.has(slot) || chosen.indexOf(slot) !== i)
   if (wrong === undefined && chosen.length <= count) return chosen
@@ -102,8 +144,8 @@ export function decisionOn(
 }
 
 /** Returns the rule's decision on a candidate whose rollouts are over. */
-export function decisionOnGroup(slots: Slots, { book, group }: PlayedGroup, config: RulesConfig): Decision {
-  return decisionOn(slots.get(group.slot)!.candidate!, tallyOf(group), book.rolloutsPerTask, config)
+export function decisionOnGroup(slots: Slots, { group }: PlayedGroup, config: RulesConfig): Decision {
+  return decisionOn(slots.get(group.slot)!.candidate!, tallyOf(group), group.asked, config)
 }
 
 /** The candidate takes its slot. */
@@ -111,7 +153,9 @@ export function acceptCandidate(slots: Slots, played: PlayedGroup, adaptation: A
   const slot = slots.get(played.group.slot)!
   const accepted = decisionEvent('TaskAccepted', slots, played, adaptation)
   slot.active = slot.candidate!.task
-  slot.last = tallyOf(played.group)
+  slot.history = []
+  slot.longestSuccess = null
+  enterGroup(slot, played.group)
   slot.strikes = 0
   slot.candidate = null
   slot.busy = null

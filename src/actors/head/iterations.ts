@@ -91,7 +91,7 @@ export function countOwed(
   const book = bookOf(books, about)
   const group = book?.groups.get(about.slot)
   const open = extras.get(about.iteration)
-  if (!book || !group || !open || !groupKnown(book, group, judging)) return
+  if (!book || !group || !open || !groupKnown(group, judging)) return
   if (needOf(book, group, config) !== null) open.owed++
 }
 

@@ -2,7 +2,8 @@
 import type { LogClient } from '../../events/log-client.ts'
 import type { BatchOf } from '../learner/ports.ts'
 import { readIteration } from '../rollout/log-queries.ts'
-import { type BatchSettings, policyBatch } from './batch.ts'
+import { policyBatch } from './batch.ts'
+import type { BatchSettings } from './policy-advantages.ts'
 
 export function policyBatchOf(settings: BatchSettings, log: LogClient): BatchOf {
   return async ({ iteration, parentVersion, groups }) => {

@@ -30,8 +30,8 @@ export function batchChoice(rewardModel: RewardModelConfig, evaluation: Evaluati
     }
     const book = bookOf(books, ended)
     if (!book) return null
-    const { rewardModelVersion, rolloutsPerTask } = book
-    return { name, rewardModelVersion, rollouts: byGroup ? rolloutsPerTask : 1 }
+    const { rewardModelVersion, groups } = book
+    return { name, rewardModelVersion, rollouts: byGroup ? (groups.get(ended.slot)?.asked ?? 1) : 1 }
   }
 
   return { nameOf, batchFor }

@@ -40,6 +40,12 @@ export type LiveRollout = {
   readonly invalid: Record<string, number>
   /** Reasoning of each step, by step. */
   readonly reasoning: Map<number, string>
+  /** Steps whose answer no rule could read, or that neither did nor answered anything. */
+  readonly invalidSteps: Set<number>
+  /** [steps] whether a call failed. Undefined for a step of which the environment cannot tell. */
+  readonly failed: (boolean | undefined)[]
+  /** [steps] milliseconds that the environment took. */
+  readonly stepMs: number[]
   readonly usage: { promptTokens: number; cachedTokens: number; completionTokens: number }
   trainable: boolean
   promptSha256: string | undefined
@@ -63,6 +69,9 @@ export function openRollout(
     segments: segmentBuilder(),
     invalid: {},
     reasoning: new Map(),
+    invalidSteps: new Set(),
+    failed: actions.map(() => undefined),
+    stepMs: [],
     usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
     trainable: true,
     promptSha256: undefined,
@@ -105,10 +114,23 @@ export function toRequest(one: LiveRollout): ActRequest {
 export function record(one: LiveRollout, reply: ActReply): void {
   if (reply.tokens) one.segments.add(one.actions.length, reply.tokens, reply.continues)
   else one.trainable = false
-  if (reply.invalid !== null) one.invalid[reply.invalid] = (one.invalid[reply.invalid] ?? 0) + 1
+  if (reply.invalid !== null) {
+    one.invalid[reply.invalid] = (one.invalid[reply.invalid] ?? 0) + 1
+    one.invalidSteps.add(one.actions.length)
+  }
   if (reply.reasoning !== undefined) one.reasoning.set(one.actions.length, reply.reasoning)
   one.promptSha256 = reply.promptSha256
   addUsage(one.usage, reply.usage)
+}
+
+/** Enters what a step came to. The episode is the one after it. */
+export function recordStep(one: LiveRollout, action: string, stepMs: number): void {
+  const { turn } = one.episode
+  if (turn.void === true) one.invalidSteps.add(one.actions.length)
+  one.failed.push(turn.failed)
+  one.stepMs.push(Math.round(stepMs * 10) / 10)
+  one.actions.push(action)
+  one.observations.push(turn.observation)
 }
 
 export const played = (one: LiveRollout, ended: Trajectory['ended']): Played => ({
@@ -135,8 +157,25 @@ function trajectory(one: LiveRollout, ended: Trajectory['ended']): Trajectory {
     ...(one.trainable || one.reasoning.size === 0
       ? {}
       : { reasoning: one.actions.map((_, step) => one.reasoning.get(step) ?? '') }),
+    ...marksOf(one),
     usage: one.usage,
-    timing: { durationMs: Math.round(performance.now() - one.startedMs) },
+    timing: {
+      durationMs: Math.round(performance.now() - one.startedMs),
+      // Steps before the place from which the rollout went on were not timed.
+      ...(one.stepMs.length === one.actions.length ? { stepMs: one.stepMs } : {}),
+    },
+  }
+}
+
+/** Returns the marks of steps. A column that would say nothing is left out. */
+function marksOf({ actions, invalidSteps, failed }: LiveRollout): Pick<Trajectory, 'invalidU8' | 'errorsU8'> {
+  return {
+    ...(invalidSteps.size === 0
+      ? {}
+      : { invalidU8: Uint8Array.from(actions, (_, step) => (invalidSteps.has(step) ? 1 : 0)) }),
+    ...(failed.every((one) => one === undefined)
+      ? {}
+      : { errorsU8: Uint8Array.from(failed, (one) => (one === true ? 1 : 0)) }),
   }
 }
 

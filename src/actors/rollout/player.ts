@@ -22,6 +22,7 @@ import {
   type Played,
   played,
   record,
+  recordStep,
   toRequest,
 } from './live-rollout.ts'
 
@@ -127,6 +128,7 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
     const before = one.segments.length()
     record(one, reply)
     room.told(reply, Math.max(0, one.segments.length() - before))
+    const startedStep = performance.now()
     try {
       const next = one.episode.step(reply.action)
       one.episode = look || next instanceof Promise ? await apart(one, next) : next
@@ -136,8 +138,7 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
       )
       return
     }
-    one.actions.push(reply.action)
-    one.observations.push(one.episode.turn.observation)
+    recordStep(one, reply.action, performance.now() - startedStep)
     const { done, ended } = one.episode.turn
     if (!done) return
     // Out of the tick: a program that is still running must not hold up the others.

@@ -9,6 +9,7 @@ import type { Direction, Task } from '../../environments/port.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { accuracyOf } from '../../learning/filters.ts'
 import { rulesOf } from '../../learning/registry.ts'
+import { needsOf } from '../../learning/rules.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 import type { JudgeRollouts, LearnableGroup, RewriteTask, Train } from '../decider/jobs.ts'
 import { slotName } from '../decider/names.ts'
@@ -196,7 +197,7 @@ export function simulatedUpdate(
   const range = role === 'policy' ? learning.expert.policyAccuracyRange : null
   const taught = groups.filter(({ accuracy }) => within(accuracyOf(accuracy), range))
   const signal = taught.reduce((sum, group) => sum + 4 * spread(group), 0) / groups.length
-  const judged = rulesOf(config).stepReward.needs === 'verdicts'
+  const judged = needsOf(rulesOf(config).stepReward).includes('verdicts')
   const help = judged ? 1 + (accuracy - 0.6) * 2 * learning.lambda : 1
   const metrics: Record<string, number> =
     role === 'policy'

@@ -46,6 +46,12 @@ export function flagsWrong(name: string, column: Uint8Array): string | null {
   return at < 0 ? null : `${name}: element ${at} is neither 0 nor 1`
 }
 
+/** A column that may be absent has an element, 0 or 1, for each step. */
+export function marksWrong(name: string, column: Uint8Array | undefined, steps: number): string | null {
+  if (column === undefined) return null
+  return lengthWrong(name, column.length, steps) ?? flagsWrong(name, column)
+}
+
 export function lengthWrong(name: string, length: number, expected: number): string | null {
   return length === expected ? null : `${name}: there are ${length} elements, not ${expected}`
 }

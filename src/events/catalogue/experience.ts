@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { flagsWrong, lengthWrong, segmentsWrong } from './columns.ts'
-import { column, count, define, name, reasoning, seed, sha256, share, timing } from './definition.ts'
+import { flagsWrong, lengthWrong, marksWrong, segmentsWrong } from './columns.ts'
+import { column, count, define, name, reasoning, seed, sha256, share } from './definition.ts'
 import { purpose } from './iteration.ts'
 
 /** The party to blame for a rollout without an outcome. Only an agent's own failure may earn a reward. */
@@ -26,7 +26,7 @@ const segment = z.strictObject({
 
 export const experienceEvents = {
   TrajectoryCompleted: define({
-    v: 2,
+    v: 3,
     digestVersion: 1,
     by: ['environment-worker'],
     summary:
@@ -72,13 +72,23 @@ export const experienceEvents = {
        * any, and before version 2.
        */
       reasoning: z.array(reasoning).optional(),
+      /**
+       * Uint8 [steps]: 1 for an answer that no rule could read, or that neither acted nor answered. Absent if there is no such step,
+       * and before version 3.
+       */
+      invalidU8: column.optional(),
+      /** Uint8 [steps]: 1 if a call of a tool failed. Absent if the environment cannot tell, and before version 3. */
+      errorsU8: column.optional(),
       usage: z.strictObject({ promptTokens: count, cachedTokens: count, completionTokens: count }),
-      timing,
+      /** `stepMs` [steps] are the milliseconds that the environment took for each step. */
+      timing: z.record(z.string(), z.union([z.number(), z.string(), z.array(z.number())])).optional(),
     }),
-    wrong: ({ steps, observations, actions, reasoning, segments }) =>
+    wrong: ({ steps, observations, actions, reasoning, segments, invalidU8, errorsU8 }) =>
       lengthWrong('observations', observations.length, steps + 1) ??
       lengthWrong('actions', actions.length, steps) ??
       lengthWrong('reasoning', reasoning?.length ?? steps, steps) ??
+      marksWrong('invalidU8', invalidU8, steps) ??
+      marksWrong('errorsU8', errorsU8, steps) ??
       segmentsWrong(segments, steps),
     key: (data) => `Rollout/${data.rollout}`,
     reproducible: true,

@@ -20,14 +20,23 @@ export const iterationEvents = {
     reproducible: true,
   }),
   IterationPlanned: define({
-    v: 1,
+    v: 2,
+    digestVersion: 1,
     by: ['environment'],
     summary:
       'The tasks of an RL step were chosen. The event names every group, before the first rollout is asked for.',
     schema: z.strictObject({
       iteration: count,
       /** One group of rollouts for each task, in order of the slots. */
-      groups: z.array(z.strictObject({ slot: name, task: name, purpose: z.enum(['train', 'candidate']) })),
+      groups: z.array(
+        z.strictObject({
+          slot: name,
+          task: name,
+          purpose: z.enum(['train', 'candidate']),
+          /** Number of its rollouts. Absent if it is `rolloutsPerTask`, and before version 2. */
+          rollouts: z.int().positive().optional(),
+        }),
+      ),
       rolloutsPerTask: count,
     }),
     wrong: ({ groups, rolloutsPerTask }) =>

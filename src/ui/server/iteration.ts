@@ -20,20 +20,22 @@ export function iterationPage({ log }: OpenRun, iteration: number, at: number): 
   const update = eventAt(log, `PolicyUpdated/${iteration}`, at)
   const reward = eventAt(log, `RewardModelUpdated/${iteration}`, at)
   const trained = new Set(update?.type === 'PolicyUpdated' ? update.data.trainedOn : [])
-  const groups = planned.groups.map(({ slot, task, purpose }): GroupRow => {
-    const cells = groupRollouts(log, iteration, slot, planned.rolloutsPerTask, at, trained)
-    return {
-      slot,
-      task,
-      goal: goalOf(log, slot, task),
-      purpose,
-      split: 'train',
-      share: shareOf(cells),
-      cells,
-      programs: haveTests(log, cells, at),
-      decision: decisionOf(log, slot, iteration, at),
-    }
-  })
+  const groups = planned.groups.map(
+    ({ slot, task, purpose, rollouts = planned.rolloutsPerTask }): GroupRow => {
+      const cells = groupRollouts(log, iteration, slot, rollouts, at, trained)
+      return {
+        slot,
+        task,
+        goal: goalOf(log, slot, task),
+        purpose,
+        split: 'train',
+        share: shareOf(cells),
+        cells,
+        programs: haveTests(log, cells, at),
+        decision: decisionOf(log, slot, iteration, at),
+      }
+    },
+  )
   const until = ended?.position ?? at
   return {
     iteration,

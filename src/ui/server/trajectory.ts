@@ -26,7 +26,9 @@ export function trajectoryPage({ log }: OpenRun, rollout: string, at: number): T
   if (played?.type !== 'TrajectoryCompleted') throw noRollout(log, rollout, at, played)
   const { data } = played
   const plan = eventAt(log, `IterationPlanned/${data.iteration}`, at)
-  const perTask = plan?.type === 'IterationPlanned' ? plan.data.rolloutsPerTask : 0
+  const planned = plan?.type === 'IterationPlanned' ? plan.data : null
+  const own = planned?.groups.find(({ slot }) => slot === data.slot)
+  const perTask = own?.rollouts ?? planned?.rolloutsPerTask ?? 0
   const update = eventAt(log, `PolicyUpdated/${data.iteration}`, at)
   const trained = new Set(update?.type === 'PolicyUpdated' ? update.data.trainedOn : [])
   const stream = log.byStream(`rollout/${rollout}`).filter(({ position }) => position <= at)

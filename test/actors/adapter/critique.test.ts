@@ -9,6 +9,7 @@ const group: Group = {
   slot: 'train/0',
   task: 't',
   purpose: 'train',
+  asked: 3,
   scored: [
     { id: 'b', index: 1, success: false, steps: 3 },
     { id: 'a', index: 0, success: false, steps: 3 },

@@ -7,6 +7,7 @@ import {
   takePlayed,
 } from '../../../src/actors/environment/context.ts'
 import { playIteration, startEvaluation } from '../../../src/actors/environment/playing.ts'
+import { newSlot } from '../../../src/actors/environment/slots.ts'
 import { smallConfig } from '../loop.ts'
 
 const config = smallConfig()
@@ -14,8 +15,7 @@ const STARTED = { iteration: 1, policyVersion: 0, rewardModelVersion: 0 }
 
 function contextWith(...tasks: readonly string[]) {
   const context = emptyEnvironmentContext()
-  for (const [index, active] of tasks.entries())
-    context.slots.set(`train/${index}`, { active, candidate: null, strikes: 0, last: null, busy: null })
+  for (const [index, active] of tasks.entries()) context.slots.set(`train/${index}`, newSlot(active))
   return context
 }
 
@@ -63,6 +63,33 @@ test('an evaluation is entered by its iteration and split', () => {
   const requests = startEvaluation(context, 2, evaluation, rollouts)
   assert.equal([...context.measurements.keys()], ['2/in-domain'])
   assert.is(requests.length, evaluation.rollouts)
+})
+
+test('rules of size and horizon change what is asked for, and the plan says so', () => {
+  const rules = smallConfig({
+    environment: {
+      ...{ name: 'simulated', tasks: 6, tasksPerIteration: 3, rolloutsPerTask: 12, minGroupSize: 2 },
+      ...{ maxSteps: 20, groupSize: 'by-success', horizon: 'task-limit' },
+    },
+  })
+  const context = contextWith('new', 'easy')
+  const easy = context.slots.get('train/1')!
+  easy.history = [{ successes: 8, n: 8 }]
+  easy.longestSuccess = 5
+  const [plan, ...requests] = playIteration(context, STARTED, rules, 1)
+  assert.ok(plan?.type === 'event' && plan.event.type === 'IterationPlanned')
+  // p = 9 / 10, so 12 (1 - 0.9) / 0.4 = 3 rollouts.
+  assert.equal(
+    plan.event.data.groups.map(({ rollouts }) => rollouts),
+    [undefined, 3],
+  )
+  assert.is(requests.length, 15)
+  const limits = requests.flatMap((one) =>
+    one.type === 'event' && one.event.type === 'RolloutRequested' ? [one.event.data.maxSteps] : [],
+  )
+  assert.equal([...new Set(limits)], [20, 8])
+  assert.is(context.books.get(1)?.expected, 15)
+  assert.is(context.books.get(1)?.groups.get('train/1')?.asked, 3)
 })
 
 test.run()

@@ -133,4 +133,39 @@ test('long rollouts are worth less by what they sampled, whatever their outcome'
   )
 })
 
+test('factors of groups, steps and rollouts reach the samples, and are counted', () => {
+  const trajectories = [
+    played('won', 1, 'goal'),
+    played('given up', 0, 'gave-up'),
+    played('lost', 0, 'gave-up'),
+    played('too many steps', 0, 'step-limit'),
+  ]
+  const groups = [
+    {
+      ...{ task: 'a', slot: 'a', purpose: 'train' as const, accuracy: { successes: 1, n: 4 } },
+      rollouts: trajectories.map(({ rollout }) => rollout),
+    },
+  ]
+  const batch = (more: object) =>
+    policyBatch(groups, trajectories, [], parseConfig({ learning: { reward: 'outcome', ...more } }))
+  const plain = batch({})
+  const named = batch({ rollouts: ['truncated'] })
+  assert.equal(named.rollouts, batch({ truncated: 'mask' }).rollouts)
+  assert.is(named.health['rolloutsLeftOut.truncated'], 1)
+  assert.not.ok('rolloutsTruncated' in named.health)
+  const both = batch({ truncated: 'mask', rollouts: ['truncated'] })
+  assert.is(both.health['rolloutsLeftOut.truncated'], 1)
+  // One of four succeeded: failures count 0.5 + 1.5 / 4.
+  const scaled = batch({ weights: ['negative-scale'] })
+  const of = ({ samples }: typeof plain) => samples.map(({ advantages }) => advantages[1])
+  assert.is(of(scaled)[0], of(plain)[0])
+  assert.is(of(scaled)[1], Math.fround((plain.advantages.get('lost')?.[0] ?? 0) * 0.875))
+  assert.is(scaled.health['stepsLeftOut.negative-scale'], 0)
+  const out = batch({ weights: ['three-sigma'], options: { 'three-sigma': { deviations: 1 } } })
+  assert.equal(out.rollouts, ['given up', 'lost', 'too many steps'])
+  assert.is(out.health['stepsLeftOut.three-sigma'], 1)
+  assert.is(batch({ filter: 'variance' }).samples.length, 4)
+  assert.equal(batch({ advantage: 'state-groups' }).rollouts.length, 4)
+})
+
 test.run()

@@ -322,7 +322,7 @@ function askForVersion(asked: Asked, role: ModelRole, cause: string): void {
 /** Asks as the adapter's decider does: when a group is known whole and its task is too easy or too hard. */
 function askForRewrite({ config, rewrites }: Asked, book: IterationBook, slot: string, cause: string): void {
   const group = book.groups.get(slot)
-  if (!config || !group || !groupKnown(book, group, config.rewardModel.mode !== 'off')) return
+  if (!config || !group || !groupKnown(group, config.rewardModel.mode !== 'off')) return
   const direction = needOf(book, group, config)
   if (direction === null) return
   const { iteration } = book

@@ -80,7 +80,7 @@ function batchOf(
   const isMeasured = purpose === 'evaluation'
   if (isMeasured ? !evaluation.judge : !book) return null
   const name = byGroup ? groupName(iteration, slot) : rollout
-  const rollouts = isMeasured ? evaluation.rollouts : (book?.rolloutsPerTask ?? 1)
+  const rollouts = isMeasured ? evaluation.rollouts : (book?.groups.get(slot)?.asked ?? 1)
   const version = isMeasured ? iteration : (book?.rewardModelVersion ?? 0)
   const outstanding = byGroup ? rollouts : 1
   return byName.get(name) ?? { name, version, outstanding, cause: null, members: new Map() }

@@ -74,13 +74,13 @@ export function requestUnasked(
  */
 function notInPlan(
   { iteration, slot, task, purpose, index }: EventData<'RolloutRequested'>,
-  { planned, groups, rolloutsPerTask }: IterationBook,
+  { planned, groups }: IterationBook,
 ): string | null {
   const group = groups.get(slot)
   if (!planned) return null
   if (group?.task !== task || group.purpose !== purpose)
     return `iteration ${iteration} does not play ${task} in ${slot}`
-  return index < rolloutsPerTask ? null : `${rolloutsPerTask} rollouts are planned`
+  return index < group.asked ? null : `${group.asked} rollouts are planned`
 }
 
 export function measurementUnasked(

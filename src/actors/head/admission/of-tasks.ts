@@ -22,7 +22,7 @@ function candidateOf(asked: Asked, iteration: number, slot: string): Group | nul
   const book = asked.iterations.get(iteration)?.book
   const group = book?.groups.get(slot)
   if (!book || group?.purpose !== 'candidate' || group.accepted !== null) return null
-  return groupOver(book, group) ? group : null
+  return groupOver(group) ? group : null
 }
 
 export function decisionUnasked(

@@ -1,0 +1,94 @@
+/** Features of 64 published systems, with what of them works here. docs/rules.md shows the table. */
+
+/** `works`, `partly` or `missing`. */
+export type RowState = 'works' | 'partly' | 'missing'
+
+export type RuleRow = {
+  readonly system: string
+  readonly feature: string
+  readonly state: RowState
+  /** Rules and keys of the config that do it. A name in backticks is a rule of the registry or a key. */
+  readonly by: string
+}
+
+const row = (system: string, feature: string, state: RowState, by = ''): RuleRow => ({
+  ...{ system, feature, state, by },
+})
+
+/** In the order of their numbers, R1 to R64. */
+export const RULE_ROWS: readonly RuleRow[] = [
+  row('RLAnything', 'outcome plus lambda times the mean vote', 'works', '`integrated`'),
+  row('G-RA', 'steps count only after a good outcome', 'works', '`gated`'),
+  row('SPA-RL', 'progress, and a cost of steps without effect', 'works', '`progress`, `grounded`'),
+  row('BRME', 'mean and minimum of several judgements', 'works', '`pessimistic`'),
+  row('CM2', 'a checklist, and steps with few holders dropped', 'partly', '`step-index` with `minHolders`'),
+  row('RLBFF', 'principles that are answered by yes or no', 'missing'),
+  row('SSL', 'tiers in place of a share', 'works', '`tiers`'),
+  row('SPARK, stepwise', 'several verifications, and a critique of them', 'partly', '`rewardModel.samples`'),
+  row('SPARK, RISE', 'one model acts and judges', 'partly', '`rewardModel.provider`'),
+  row('iStar', 'rewards of steps from log-probabilities', 'missing'),
+  row('GRPO-TCR', 'a penalty on long rollouts', 'works', '`learning.overlong`'),
+  row('SWE-RL', 'likeness to a reference patch', 'missing'),
+  row(
+    'RL for ML engineering',
+    'partial credit, and durations of actions',
+    'works',
+    '`learning.mixedOutcomes`, `duration`',
+  ),
+  row('RLAnything', 'z-scores at the same step index', 'works', '`step-index`'),
+  row('Lite PPO', 'mean of the group, deviation of the batch', 'works', '`learning.scale`'),
+  row('UI-S1', 'discounted returns at the same index', 'works', '`step-index` with `gamma` and `episode`'),
+  row('GUI-Libra', 'failures count less where success is rare', 'works', '`negative-scale`'),
+  row('Dr. MAS, MARS, AT-GRPO', 'statistics by role', 'missing'),
+  row('VL-DAC', 'a value by step', 'partly', '`state-groups`'),
+  row('R1-Reward', 'outliers leave, and a consistent judge', 'partly', '`three-sigma`'),
+  row('RL-PLUS, A-LoL, B-Coder', 'trajectories from outside', 'missing'),
+  row('DAPO, RAGEN', 'no group whose rollouts end alike', 'works', '`accuracy`'),
+  row('RAGEN-2', 'groups by the deviation of their rewards', 'works', '`variance`'),
+  row('SimpleTIR', 'rollouts with a void turn leave', 'works', '`void-turn`'),
+  row('rStar2-Agent', 'clean successes are kept', 'works', '`correct-resample`'),
+  row('DART', 'steps of high entropy', 'partly', '`policy.training.entropyShare`, by token'),
+  row('TraPO', 'curves of pass rates', 'missing'),
+  row('DAPO', 'what a limit cut off leaves', 'works', '`truncated`'),
+  row('DART', 'rollouts and limits by task, a pool of successes', 'partly', '`by-success`, `task-limit`'),
+  row('DRIVE', 'hard tasks with many rollouts', 'works', '`hard-focus`, sampler and size'),
+  row('BroRL', 'very many rollouts a task', 'works', '`environment.rolloutsPerTask`, `by-success`'),
+  row('DigiRL', 'tasks by the signal that they may give', 'works', '`learnability`'),
+  row('RLVE', 'a window of levels', 'missing'),
+  row('AgentGym-RL', 'a horizon that grows in stages', 'works', '`stages`'),
+  row('AceReason', 'phases, and strictly on-policy', 'partly', '`run.maxStaleness`'),
+  row('ActiveVLN', 'an early stop', 'works', '`task-limit`'),
+  row('SnapshotRL', 'starts inside of a trajectory', 'partly', '`rl whatif`'),
+  row('ARPO', 'branches where the entropy jumps', 'missing'),
+  row('WebAgent-R1', 'a compressed context', 'partly', ''),
+  row('Agent-RLVR', 'hints after a failure', 'missing'),
+  row('UI-S1', 'recorded traces with patches', 'missing'),
+  row('GRPO-TCR', 'loss by token, higher clip, dual clip', 'works', '`policy.training`'),
+  row('ReTool', 'tokens of tools are masked', 'works', 'masks of trajectories'),
+  row('AReaL', 'bounded staleness, decoupled PPO', 'partly', '`run.maxStaleness`'),
+  row('AsyncFlow, ASearcher', 'streaming without a barrier', 'partly', '`run.maxStaleness`'),
+  row('DART, TRL', 'truncated importance sampling', 'partly', '`policy.training`'),
+  row('RLAnything', 'acceptance of new tasks', 'works', '`adaptation.rule`'),
+  row('EnvGen', 'accuracy by skill for the rewriter', 'partly', '`adaptation`'),
+  row('SSP', 'tasks that documents prove', 'partly', '`adaptation`'),
+  row('STARLING, SearchGym', 'generated worlds that can be solved', 'partly', '`environment.source`'),
+  row('TeachMyAgent', 'tests of a curriculum', 'partly', '`rl ablate`'),
+  row('INSPO', 'a population of instructions', 'missing'),
+  row('Youtu-Agent', 'practice without weights', 'missing'),
+  row('RLoop', 'successes become demonstrations', 'partly', '`rl export`'),
+  row('CFT', 'critiques as data', 'partly', '`rl export`'),
+  row('Multi-SWE-RL', 'repositories in several languages', 'missing'),
+  row('GRPO-TCR', 'avg, pass and maj at k', 'works', '`rl eval`'),
+  row('ReasonBENCH', 'seeds, intervals and costs', 'works', '`rl ablate`'),
+  row('LLM Output Drift', 'runs that are attested and replayed', 'works', '`rl replay`, `rl attest`'),
+  row('Hyperparameters in RL', 'seeds for tuning are kept apart', 'partly', '`environment.seed`'),
+  row('Open RL Benchmark', 'a registry of runs', 'partly', '`rl export`'),
+  row('SAFE', 'alarms', 'partly', 'the warnings of a run'),
+  row('STORI', 'noise of environments', 'missing'),
+  row(
+    'SandboxFusion, LiveCodeBench, OSWorld, ALFWorld',
+    'their tasks and sandboxes',
+    'works',
+    '`environment.name`',
+  ),
+]

@@ -1,0 +1,7 @@
+import { duration } from './published/duration.ts'
+import { negativeScale } from './published/negative-scale.ts'
+import { threeSigma } from './published/three-sigma.ts'
+import type { StepWeight } from './rules.ts'
+
+/** Rules that weigh the steps of a batch. None of them acts unless `learning.weights` names it. */
+export const STEP_WEIGHTS: readonly StepWeight[] = [negativeScale, threeSigma, duration]

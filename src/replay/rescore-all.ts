@@ -1,0 +1,116 @@
+/** A row a rule: what it would have made of a run, from one reading of the log. */
+import { changeConfig, loggedConfig, parseConfig } from '../config.ts'
+import type { Config } from '../config-schema/schema.ts'
+import { explain } from '../errors.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { startsOf } from '../events/starts.ts'
+import { configNaming, ruleNames, rulesOf } from '../learning/registry.ts'
+import { type Need, needsOf, type RuleKind } from '../learning/rules.ts'
+import { RULE_KINDS, SHELVES } from '../learning/shelves.ts'
+import { type CompletedIteration, completedIterations } from './completed-iterations.ts'
+import { acceptedBy, advantagesOf, decisionsUnder, needsOfAll, remembered } from './rescore.ts'
+import { checkRescored } from './rescored-keys.ts'
+import { type OpenRuleFigures, openRuleFigures, type RuleFigures } from './rule-figures.ts'
+
+export type RuleRow = {
+  readonly kind: RuleKind
+  readonly rule: string
+  /** True if the run had this rule. */
+  readonly own: boolean
+  /** Null if the rule cannot be asked. */
+  readonly figures: RuleFigures | null
+  /** Why there are no figures, or null. */
+  readonly refused: string | null
+}
+
+export type RulesRescore = {
+  readonly iterations: number
+  readonly trajectories: number
+  readonly steps: number
+  readonly rows: readonly RuleRow[]
+}
+
+/** Kinds that decide what is played. Other rollouts than those of the run cannot be known. */
+const PLAYING: ReadonlySet<RuleKind> = new Set(['taskSampler', 'groupSize', 'horizon'])
+
+type Asked = {
+  readonly kind: RuleKind
+  readonly rule: string
+  readonly own: boolean
+  readonly needs: readonly Need[]
+  /** Returns the config of the run with this rule in the place of its own. */
+  readonly under: (config: Config) => Config
+  readonly open: OpenRuleFigures
+  readonly refused: string | null
+}
+
+/**
+ * Asks each rule that weighs what was played. A user's module must have been loaded.
+ *
+ * @param set keys in the form of `--set` that hold for every rule, e.g. `learning.module=./mine.ts`
+ * @throws RlError `rescore.no-effect`
+ */
+export function rescoreAll(log: LogReader, set: readonly string[] = []): RulesRescore {
+  checkRescored(set)
+  const config = changeConfig(loggedConfig(startsOf(log).last.data.config), set)
+  const asked = RULE_KINDS.filter((kind) => !PLAYING.has(kind)).flatMap((kind) => askedOf(kind, config, set))
+  const readable = asked.filter(({ refused }) => refused === null)
+  const needs = needsOfAll([config, ...readable.map(({ under }) => under(config))])
+  const counts = { iterations: 0, trajectories: 0, steps: 0 }
+  const judged = { verdicts: false, progress: false }
+  for (const played of completedIterations(log, needs)) {
+    const all = [...played.groups.values()].flatMap(({ rollouts }) => rollouts)
+    counts.iterations++
+    counts.trajectories += all.length
+    counts.steps += all.reduce((sum, { steps }) => sum + steps, 0)
+    judged.verdicts ||= played.scored.some(isJudged)
+    judged.progress ||= played.scored.some(({ progress }) => progress !== null)
+    const accepted = acceptedBy(decisionsUnder(played, played.config), 'before')
+    const was = advantagesOf(played, accepted, played.config)
+    for (const { kind, under, open } of readable) {
+      const other = under(played.config)
+      const decided = kind === 'acceptance' ? decisionsUnder(played, other) : []
+      const now = advantagesOf(played, kind === 'acceptance' ? acceptedBy(decided, 'after') : accepted, other)
+      const flipped = decided.filter(({ before, after }) => before.accepted !== after.accepted).length
+      const weights = rulesOf(other).stepReward.weights({ lambda: other.learning.lambda })
+      open.see(all, played.scored, { was, now, weights, flipped })
+    }
+  }
+  return { ...counts, rows: asked.map((one) => rowOf(one, counts.trajectories, judged)) }
+}
+
+function isJudged({ judgements, probability }: CompletedIteration['scored'][number]): boolean {
+  return judgements.length > 0 || probability !== null
+}
+
+function askedOf(kind: RuleKind, config: Config, set: readonly string[]): readonly Asked[] {
+  return SHELVES[kind].registry.all(config.learning.module).map((rule): Asked => {
+    const under = remembered((from: Config) =>
+      parseConfig(configNaming(changeConfig(from, set), kind, rule.name)),
+    )
+    let refused: string | null = null
+    try {
+      under(config)
+    } catch (error) {
+      refused = explain(error).split('\n', 1).join()
+    }
+    return {
+      ...{ kind, rule: rule.name, under, refused, open: openRuleFigures() },
+      own: ruleNames(config, kind).includes(rule.name),
+      needs: needsOf(rule),
+    }
+  })
+}
+
+function rowOf(
+  { kind, rule, own, needs, open, refused }: Asked,
+  trajectories: number,
+  judged: Readonly<Partial<Record<Need, boolean>>>,
+): RuleRow {
+  const figures = open.figures()
+  const lacked =
+    needs.find((need) => judged[need] === false) ??
+    (trajectories > 0 && figures.lacking >= trajectories ? needs.at(-1) : undefined)
+  const why = refused ?? (lacked === undefined ? null : `the log lacks ${lacked}, which the rule needs`)
+  return { kind, rule, own, figures: why === null ? figures : null, refused: why }
+}

@@ -1,0 +1,84 @@
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ruleLines } from '../../src/cli/rescore-rules.ts'
+import { changeConfig, loggedConfig } from '../../src/config.ts'
+import { openLogReader } from '../../src/events/log-reader.ts'
+import { startsOf } from '../../src/events/starts.ts'
+import { loadRules } from '../../src/learning/registry.ts'
+import { rescore } from '../../src/replay/rescore.ts'
+import { rescoreAll } from '../../src/replay/rescore-all.ts'
+import { smallConfig } from '../actors/loop.ts'
+import { temporaryFolder } from '../support/run.ts'
+import { unpackFixture } from './fixture.ts'
+import { recordLoop } from './record.ts'
+
+test('every rule has a row, the rules of the run change nothing, and a row agrees with a rescore of the rule', () => {
+  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  const { rows, steps, trajectories } = rescoreAll(log)
+  assert.equal([steps, trajectories], [300, 20])
+  assert.ok(rows.length >= 20)
+  // The run is older than the times of steps.
+  assert.equal(
+    rows.filter(({ refused }) => refused !== null).map(({ rule, refused }) => `${rule}: ${refused}`),
+    ['duration: the log lacks durationsMs, which the rule needs'],
+  )
+  const own = rows.filter((row) => row.own)
+  assert.equal(
+    own.map(({ rule }) => rule),
+    ['integrated', 'step-index', 'accuracy', 'strict'],
+  )
+  for (const { figures, rule } of own) {
+    assert.equal([figures?.turned, figures?.switched, figures?.moved], [0, 0, 0], rule)
+    assert.is(figures?.withBefore, 1)
+  }
+  const row = (rule: string) => rows.find((one) => one.rule === rule)?.figures
+  for (const [rule, key] of [
+    ['outcome', 'learning.reward=outcome'],
+    ['truncated', 'learning.rollouts=[truncated]'],
+    ['negative-scale', 'learning.weights=[negative-scale]'],
+    ['variance', 'learning.filter=variance'],
+  ] as const) {
+    const { changed, moved, after } = rescore(log, [key])
+    const sum = (of: 'turned' | 'switched') => changed.reduce((total, group) => total + group[of], 0)
+    const found = row(rule)
+    assert.equal(
+      [found?.turned, found?.switched, found?.moved, found?.trainedSteps],
+      [sum('turned'), sum('switched'), moved, after.trainedSteps],
+      rule,
+    )
+  }
+  assert.is(row('outcome')?.stepShare, 0)
+  assert.is(row('reward-model')?.stepShare, 1)
+  assert.ok((row('progress')?.withProgress ?? 0) > (row('integrated')?.withProgress ?? 1))
+  log.close()
+})
+
+test('a rule that needs what the log lacks is refused by name, and the last line counts it', () => {
+  const config = smallConfig({ rewardModel: { mode: 'off' }, learning: { reward: 'outcome' } })
+  const log = recordLoop(temporaryFolder(), 'unjudged', config)
+  const found = rescoreAll(log)
+  const refused = found.rows.filter((row) => row.refused !== null)
+  assert.ok(refused.some(({ rule }) => rule === 'gated'))
+  for (const { rule, refused: why } of refused)
+    assert.match(why ?? '', /needs (verdicts|progress)|lacks/, rule)
+  assert.match(
+    ruleLines(found, 1).at(-1) ?? '',
+    new RegExp(`^rules=\\d+ steps=\\d+ refused=${refused.length}$`),
+  )
+  log.close()
+})
+
+test("a user's rules have rows as well, and keys beside hold for every rule", async () => {
+  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  const set = ['learning.module=./test/fixtures/modules/rules.ts', 'learning.lambda=0.5']
+  await loadRules(changeConfig(loggedConfig(startsOf(log).last.data.config), set))
+  const { rows } = rescoreAll(log, set)
+  for (const rule of ['no-repeats', 'centred', 'at-least-two-wins', 'ever-solved'])
+    assert.ok(rows.find((row) => row.rule === rule)?.figures, rule)
+  assert.not(rows.some(({ rule }) => rule === 'frontier'))
+  assert.is.not(rows.find(({ rule }) => rule === 'integrated')?.figures?.moved, 0)
+  assert.throws(() => rescoreAll(log, ['run.seed=3']), /run.seed is no key/)
+  log.close()
+})
+
+test.run()
