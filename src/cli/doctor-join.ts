@@ -1,5 +1,6 @@
 /** Checks of a host before it joins a run: its file, the way to the broker, the run, the code, the clock and the log's store. */
 import { configsOf } from '../actors/configs.ts'
+import { compareFiles, difference } from '../actors/host-files.ts'
 import { checkJoined, joinedAddress } from '../actors/joined.ts'
 import { type JoinFile, readJoinFile } from '../broker/joins.ts'
 import { isoTime, pause } from '../clock.ts'
@@ -62,6 +63,7 @@ async function* runFindings(log: LogClient, file: JoinFile): AsyncGenerator<Find
   const { position } = await log.head()
   yield ok('run', `${file.run}, ${position} events, round trip ${Math.round(performance.now() - begun)} ms`)
   yield* await keyFindings(log, file.role)
+  yield* filesFindings(log)
   yield await clockFinding(log)
   yield await storeFinding(log)
 }
@@ -95,6 +97,27 @@ async function keyFindings(log: LogClient, role: Role): Promise<readonly Finding
   if (process.env[apiKeyEnv]?.trim()) return [ok('key', `${apiKeyEnv} is set, for ${section.baseUrl}`)]
   const detail = `${apiKeyEnv} is not set, and the role asks ${section.baseUrl}`
   return [{ check: 'key', result: 'warn', detail, advice: `set ${apiKeyEnv} if that endpoint wants a key` }]
+}
+
+/** Modules, prompt files and tasks of the run, each compared with the head's. */
+async function* filesFindings(log: LogClient): AsyncGenerator<Finding> {
+  try {
+    for await (const one of compareFiles(log, (await configsOf(log)).config)) {
+      const detail =
+        one.result === 'same'
+          ? `${one.key}: ${one.there.slice(0, 12)}, as on the head's host`
+          : difference(one)
+      if (one.result === 'same') yield ok('files', detail)
+      else if (one.result === 'shared')
+        yield ok('files', `${one.key}: it comes from the log, ${one.recorded.bytes} bytes`)
+      else {
+        yield { check: 'files', result: 'fail', detail, advice: `copy it from the head's host` }
+        return
+      }
+    }
+  } catch (error) {
+    yield failed('files', error)
+  }
 }
 
 async function clockFinding({ bus, run }: LogClient): Promise<Finding> {

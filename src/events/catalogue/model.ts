@@ -1,6 +1,17 @@
 import { z } from 'zod'
 import { RUN_ID } from '../envelope.ts'
-import { blob, count, define, innerPath, metrics, name, seed, sha256, timing } from './definition.ts'
+import {
+  blob,
+  count,
+  define,
+  innerPath,
+  metrics,
+  name,
+  seed,
+  sha256,
+  sharedFile,
+  timing,
+} from './definition.ts'
 
 const update = z.strictObject({
   iteration: count,
@@ -103,15 +114,8 @@ export const modelEvents = {
       version: count,
       /** Digest of the weights, as in CheckpointSealed. */
       sha256,
-      /** The parts of a file, one after another, are its content. */
       files: z
-        .array(
-          z.strictObject({
-            name: z.string().regex(/^(?!\.)[\w.-]{1,128}$/),
-            sha256,
-            parts: z.array(blob).max(4_096),
-          }),
-        )
+        .array(sharedFile(z.string().regex(/^(?!\.)[\w.-]{1,128}$/)))
         .min(1)
         .max(256),
     }),

@@ -47,6 +47,7 @@ const instructions = {
 
 export const ANSWERS: { readonly [T in EventType]: Answer<T> } = {
   RunStarted: { unasked: never },
+  OwnFilesRecorded: { unasked: never },
   RunPaused: { unasked: never },
   RunResumed: { unasked: never },
   RunCompleted: { unasked: never },
