@@ -157,6 +157,25 @@ export const runEvents = {
     key: () => null,
     reproducible: false,
   }),
+  HostSetAside: define({
+    v: 1,
+    by: ['head'],
+    summary:
+      "A host's rollouts fail far oftener than those of other hosts. It takes no rollouts until the iteration `until` is over, or the head starts again.",
+    schema: z.strictObject({
+      host: z.string().max(300),
+      /** Place of its processes, as in their identity: hosts may share a name. */
+      place: z.string().regex(/^[0-9a-f]{16}$/),
+      /** Tries of rollouts that failed, of its last ones, and the same of all other hosts. */
+      failed: count,
+      tries: count,
+      othersFailed: count,
+      othersTries: count,
+      until: count,
+    }),
+    key: () => null,
+    reproducible: false,
+  }),
   ActorFailed: define({
     v: 1,
     by: AUTHORS,
