@@ -2,6 +2,7 @@
 import { configsOf } from '../actors/configs.ts'
 import { compareFiles, difference } from '../actors/host-files.ts'
 import { checkJoined, joinedAddress } from '../actors/joined.ts'
+import { inStore } from '../actors/learner/store.ts'
 import { type JoinFile, readJoinFile } from '../broker/joins.ts'
 import { isoTime, pause } from '../clock.ts'
 import type { Finding } from '../environments/setting.ts'
@@ -65,7 +66,11 @@ async function* runFindings(log: LogClient, file: JoinFile): AsyncGenerator<Find
   yield* await keyFindings(log, file.role)
   yield* filesFindings(log)
   yield await clockFinding(log)
-  yield await storeFinding(log)
+  yield await storeFinding('log', log)
+  if (file.store === undefined) return
+  yield await inStore(log, file.store, (store) => storeFinding('store', store)).catch((error: unknown) =>
+    failed('store', error),
+  )
 }
 
 function fileFinding({ id, run, role, worker, expires }: JoinFile): Finding {
@@ -144,8 +149,8 @@ async function clockFinding({ bus, run }: LogClient): Promise<Finding> {
   }
 }
 
-/** Puts bytes into the log's store and gets them again. */
-async function storeFinding(log: LogClient): Promise<Finding> {
+/** Puts bytes into the log, or into the run's store, and gets them again. */
+async function storeFinding(check: string, log: Pick<LogClient, 'putBlob' | 'getBlob'>): Promise<Finding> {
   const bytes = new Uint8Array(PROBE_BYTES)
   try {
     const ref = await log.putBlob(bytes)
@@ -153,9 +158,9 @@ async function storeFinding(log: LogClient): Promise<Finding> {
     const got = await log.getBlob(ref)
     const seconds = (performance.now() - begun) / 1000
     if (sha256Of(got) !== ref.sha256) throw new RlError('other bytes came back', { code: 'blob.corrupt' })
-    return ok('store', `put, got and compared, ${Math.round(PROBE_BYTES / 1e6 / seconds)} MB/s`)
+    return ok(check, `put, got and compared, ${Math.round(PROBE_BYTES / 1e6 / seconds)} MB/s`)
   } catch (error) {
-    return failed('store', error)
+    return failed(check, error)
   }
 }
 

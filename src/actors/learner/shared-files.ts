@@ -16,6 +16,9 @@ export type SharedFile = EventData<'CheckpointShared'>['files'][number]
 /** Takes the parts. */
 type Store = Pick<LogClient, 'putBlob'>
 
+/** Gives the parts. */
+type Source = Pick<LogClient, 'getBlob'>
+
 /** Bytes of a part: what a process holds of a file at a time. */
 const PART_BYTES = 32 * 1024 * 1024
 
@@ -65,11 +68,7 @@ async function shareFile(log: Store, folder: string, name: string): Promise<Shar
  * stays.
  * @throws RlError `model.corrupt` if a file is not what the event tells
  */
-export async function fetchFolder(
-  log: LogClient,
-  files: readonly SharedFile[],
-  folder: string,
-): Promise<void> {
+export async function fetchFolder(log: Source, files: readonly SharedFile[], folder: string): Promise<void> {
   const partial = `${folder}.${randomUUID().slice(0, 8)}.part`
   await mkdir(dirname(folder), { recursive: true })
   await mkdir(partial)
@@ -84,7 +83,7 @@ export async function fetchFolder(
   }
 }
 
-async function fetchFile(log: LogClient, { name, sha256, parts }: SharedFile, folder: string): Promise<void> {
+async function fetchFile(log: Source, { name, sha256, parts }: SharedFile, folder: string): Promise<void> {
   await mkdir(dirname(join(folder, name)), { recursive: true })
   const file = await open(join(folder, name), 'wx', 0o600)
   const whole = createHash('sha256')

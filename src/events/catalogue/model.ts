@@ -105,10 +105,10 @@ export const modelEvents = {
     reproducible: true,
   }),
   CheckpointShared: define({
-    v: 1,
+    v: 2,
     by: ['policy-worker', 'reward-model-worker'],
     summary:
-      'The files of a checkpoint lie in the log as blobs, for roles on other hosts. Nobody writes it if all roles share a disk.',
+      'The files of a checkpoint lie in the log as blobs, or in a store, for roles on other hosts. Nobody writes it if all roles share a disk.',
     schema: z.strictObject({
       role: z.enum(['policy', 'reward-model']),
       version: count,
@@ -118,6 +118,8 @@ export const modelEvents = {
         .array(sharedFile(z.string().regex(/^(?!\.)[\w.-]{1,128}$/)))
         .min(1)
         .max(256),
+      /** The store that holds the parts under their digests, e.g. `s3://bucket/prefix`. Absent if the log does. */
+      store: z.string().max(512).optional(),
     }),
     key: (data) => `CheckpointShared/${data.role}/${data.version}`,
     reproducible: false,
