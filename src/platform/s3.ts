@@ -9,7 +9,7 @@ import { explain, RlError } from '../errors.ts'
 import { openHttp } from './http.ts'
 
 /** Names bytes, as blobs of a log are named. */
-export type StoredRef = { readonly sha256: string; readonly bytes: number }
+type StoredRef = { readonly sha256: string; readonly bytes: number }
 
 export type ObjectStore = {
   /** Resolves once the store holds the bytes. */
@@ -27,7 +27,7 @@ export type S3Options = {
 }
 
 /** Address of a store: a bucket, and the beginning of all names in it. */
-export const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[A-Za-z0-9._-]+)*)\/?$/
+const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[A-Za-z0-9._-]+)*)\/?$/
 
 const DEADLINE_MS = 120_000
 /** One call of at most 32 MiB. */

@@ -33,7 +33,7 @@ const LEVEL = 0.999
 /** Iterations for which a host is put aside. */
 const ITERATIONS = 3
 /** Announcements of the head name so many at most. */
-export const MOST_ASIDE = 16
+const MOST_ASIDE = 16
 
 type Host = { readonly host: string; tries: boolean[] }
 
