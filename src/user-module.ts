@@ -38,7 +38,7 @@ const loaded = new Map<string, Promise<UserModule>>()
  * @throws RlError `module.missing` if there is none, `module.broken` if it cannot be loaded in time
  */
 export function loadUserModule(name: string, key: string, loadMs = LOAD_MS): Promise<UserModule> {
-  const file = fileOf(name, key)
+  const file = moduleFile(name, key)
   const known = loaded.get(file)
   if (known) return known
   if (SOURCES && loaded.size === 0) nameSources()
@@ -58,7 +58,11 @@ function nameSources(): void {
   })
 }
 
-function fileOf(name: string, key: string): string {
+/**
+ * Returns the file of a module that `name` names, as `loadUserModule` finds it.
+ * @throws RlError `module.missing`
+ */
+export function moduleFile(name: string, key: string): string {
   const isPath = name.startsWith('.') || isAbsolute(name) || name.startsWith('file:')
   if (isPath) {
     const file = name.startsWith('file:') ? fileURLToPath(name) : resolve(name)

@@ -30,6 +30,7 @@ import type { Playing } from './environment/worker.ts'
 import { type OpenElsewhere, openElsewhere } from './executing/elsewhere.ts'
 import { executorsOf, openExecutor } from './executing/worker.ts'
 import { PARENT_PIPE, ROLES_APART } from './head/children.ts'
+import { checkParts, withFilesOf } from './host-files.ts'
 import { checkJoined, joinedAddress } from './joined.ts'
 import { lastAttempt } from './last-attempt.ts'
 import { startActor } from './runtime/actor.ts'
@@ -66,10 +67,14 @@ export async function startRole(options: StartOptions): Promise<number> {
       await checkJoined(log, join, options.anyCode)
       process.stdout.write(`joined run ${run} as ${role} at ${bus.url}\n`)
     }
-    const { first, config } = await configsOf(log)
-    knowKeys(config)
+    const logged = await configsOf(log)
+    const { first } = logged
+    knowKeys(logged.config)
+    const onOwnDisk = log.apart && !isChild()
+    const config = onOwnDisk ? await withFilesOf(log, logged.config) : logged.config
     await loadUserParts(first)
     const own = await loadAllUserParts(config)
+    if (onOwnDisk) await checkParts(log, own)
     const { silenceSeconds } = config.run.deadlines.expert
     if (config.environment.module !== null || own.length > 0) watchHeld(500 * silenceSeconds)
     const { worker, note } = await (executor ? openExecutor(config, log) : openWorker(role, config, log))

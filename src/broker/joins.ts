@@ -56,6 +56,8 @@ const fileSchema = z.strictObject({
   keys: z.partialRecord(user, secretKey).optional(),
   /** Milliseconds since 1970. */
   expires: time,
+  /** Store of the run's checkpoints, `run.store` of its config. The host needs keys for it in its environment. */
+  store: z.string().max(512).optional(),
 })
 
 /** All that a host needs to join a run. */

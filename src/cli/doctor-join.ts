@@ -1,6 +1,8 @@
 /** Checks of a host before it joins a run: its file, the way to the broker, the run, the code, the clock and the log's store. */
 import { configsOf } from '../actors/configs.ts'
+import { compareFiles, difference } from '../actors/host-files.ts'
 import { checkJoined, joinedAddress } from '../actors/joined.ts'
+import { inStore } from '../actors/learner/store.ts'
 import { type JoinFile, readJoinFile } from '../broker/joins.ts'
 import { isoTime, pause } from '../clock.ts'
 import type { Finding } from '../environments/setting.ts'
@@ -62,8 +64,13 @@ async function* runFindings(log: LogClient, file: JoinFile): AsyncGenerator<Find
   const { position } = await log.head()
   yield ok('run', `${file.run}, ${position} events, round trip ${Math.round(performance.now() - begun)} ms`)
   yield* await keyFindings(log, file.role)
+  yield* filesFindings(log)
   yield await clockFinding(log)
-  yield await storeFinding(log)
+  yield await storeFinding('log', log)
+  if (file.store === undefined) return
+  yield await inStore(log, file.store, (store) => storeFinding('store', store)).catch((error: unknown) =>
+    failed('store', error),
+  )
 }
 
 function fileFinding({ id, run, role, worker, expires }: JoinFile): Finding {
@@ -97,6 +104,27 @@ async function keyFindings(log: LogClient, role: Role): Promise<readonly Finding
   return [{ check: 'key', result: 'warn', detail, advice: `set ${apiKeyEnv} if that endpoint wants a key` }]
 }
 
+/** Modules, prompt files and tasks of the run, each compared with the head's. */
+async function* filesFindings(log: LogClient): AsyncGenerator<Finding> {
+  try {
+    for await (const one of compareFiles(log, (await configsOf(log)).config)) {
+      const detail =
+        one.result === 'same'
+          ? `${one.key}: ${one.there.slice(0, 12)}, as on the head's host`
+          : difference(one)
+      if (one.result === 'same') yield ok('files', detail)
+      else if (one.result === 'shared')
+        yield ok('files', `${one.key}: it comes from the log, ${one.recorded.bytes} bytes`)
+      else {
+        yield { check: 'files', result: 'fail', detail, advice: `copy it from the head's host` }
+        return
+      }
+    }
+  } catch (error) {
+    yield failed('files', error)
+  }
+}
+
 async function clockFinding({ bus, run }: LogClient): Promise<Finding> {
   const late = new AbortController()
   let stop = () => {}
@@ -121,8 +149,8 @@ async function clockFinding({ bus, run }: LogClient): Promise<Finding> {
   }
 }
 
-/** Puts bytes into the log's store and gets them again. */
-async function storeFinding(log: LogClient): Promise<Finding> {
+/** Puts bytes into the log, or into the run's store, and gets them again. */
+async function storeFinding(check: string, log: Pick<LogClient, 'putBlob' | 'getBlob'>): Promise<Finding> {
   const bytes = new Uint8Array(PROBE_BYTES)
   try {
     const ref = await log.putBlob(bytes)
@@ -130,9 +158,9 @@ async function storeFinding(log: LogClient): Promise<Finding> {
     const got = await log.getBlob(ref)
     const seconds = (performance.now() - begun) / 1000
     if (sha256Of(got) !== ref.sha256) throw new RlError('other bytes came back', { code: 'blob.corrupt' })
-    return ok('store', `put, got and compared, ${Math.round(PROBE_BYTES / 1e6 / seconds)} MB/s`)
+    return ok(check, `put, got and compared, ${Math.round(PROBE_BYTES / 1e6 / seconds)} MB/s`)
   } catch (error) {
-    return failed('store', error)
+    return failed(check, error)
   }
 }
 

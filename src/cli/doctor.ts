@@ -21,7 +21,7 @@ rl doctor [--join FILE] [--json]
 
 Checks node, nats-server, SQLite, tensor backends, needs of the settings (a sandbox, a browser) and free disk, a line each.
 --join FILE checks in their place what a host needs to join a run by that file: the file, the code, the way to the
-broker, the run, keys of endpoints, the clock, the log's store and the disk.
+broker, the run, keys of endpoints, files of yours, the clock, the log's store and the disk.
 The exit status is 1 if something is missing without which nothing runs. --json prints one object a line.
 `,
   async run(argv) {

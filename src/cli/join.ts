@@ -5,10 +5,12 @@ import { type RunFolder, readConnection, runFolder, writePrivately } from '../br
 import { type Join, type JoinFile, joinsOfHead, newJoin, readJoins, writeJoins } from '../broker/joins.ts'
 import { isoTime, pause } from '../clock.ts'
 import { parseCommandLine, printJson, printLine } from '../command-line.ts'
+import { loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { ROLES, type Role } from '../events/envelope.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import { connectBus } from '../events/nats/connect.ts'
+import { startsOf } from '../events/starts.ts'
 import { workerOf } from '../events/users.ts'
 import { codeDigest } from '../package.ts'
 import type { Command } from './command.ts'
@@ -142,6 +144,7 @@ function fileOf(
     )
   const log = openLogReader(folder.log)
   try {
+    const { store } = loggedConfig(startsOf(log).last.data.config).run
     return {
       v: 1,
       id,
@@ -155,6 +158,7 @@ function fileOf(
       user,
       nkey,
       expires: until,
+      ...(store === undefined ? {} : { store }),
     }
   } finally {
     log.close()

@@ -131,11 +131,12 @@ function hostCells({
   codes,
   isOther,
   lastError,
+  aside,
 }: HostRow) {
   const counts = Object.entries(roles).map(([role, count]) => (count === 1 ? role : `${role} ${count}`))
   return [
     host,
-    `${counts.join(', ')}${silent > 0 ? ` (${silent} SILENT)` : ''}`,
+    `${counts.join(', ')}${silent > 0 ? ` (${silent} SILENT)` : ''}${aside ? ` (ASIDE until iteration ${aside.until} is over: ${aside.failed} of ${aside.tries} tries failed)` : ''}`,
     slots,
     perMinute === null ? '-' : perMinute.toFixed(1),
     roundTripMs === null ? '-' : `${roundTripMs} ms`,

@@ -18,6 +18,16 @@ export const run = section({
     .describe(
       'Number of iterations between evaluations. The policy is evaluated at the start and the end too.',
     ),
+  store: z
+    .string()
+    .regex(
+      /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[A-Za-z0-9._-]+)*$/,
+      'expected s3://BUCKET or s3://BUCKET/PREFIX',
+    )
+    .optional()
+    .describe(
+      'Store for the files of checkpoints that go to other hosts: `s3://BUCKET/PREFIX`. Without it they lie in the log. Keys stand in the environment of each host (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL).',
+    ),
   maxStaleness: count
     .default(0)
     .describe(

@@ -13,6 +13,8 @@ export const headSays = z.object({
   paused: z.boolean().optional(),
   /** Present if the run is over: this head ends, and no other follows. */
   over: z.boolean().optional(),
+  /** Places of hosts that are put aside. Absent if there are none. */
+  aside: z.array(z.string().max(16)).max(16).optional(),
 })
 
 /** Decodes and checks an announcement of the head. Errors: `event.malformed`, `bus.bad-request`. */

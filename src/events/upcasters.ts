@@ -19,6 +19,7 @@ export const UPCASTERS: Upcasters = {
   ActorStarted: { 1: (data) => ({ ...data, node: 'unknown' }), 2: unchanged },
   RunStarted: { 1: unchanged },
   RunResumed: { 1: unchanged },
+  CheckpointShared: { 1: unchanged },
   IterationPlanned: { 1: unchanged },
   TrajectoryCompleted: { 1: unchanged, 2: unchanged },
   StepScored: { 1: unchanged, 2: unchanged },

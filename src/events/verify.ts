@@ -107,7 +107,10 @@ function faultOf(row: LogRow, log: LogReader, run: string, files: boolean): stri
 /** Returns the files that an event names as blobs of the run. */
 function filesOf({ type, data }: NewEvent): readonly BlobRef[] {
   if (type === 'BatchReady') return [data.file]
-  if (type === 'CheckpointShared') return data.files.flatMap(({ parts }) => parts)
+  if (type === 'CheckpointShared')
+    return data.store !== undefined ? [] : data.files.flatMap(({ parts }) => parts)
+  if (type === 'OwnFilesRecorded')
+    return data.files.flatMap(({ shared = [] }) => shared.flatMap(({ parts }) => parts))
   return type === 'FramesRecorded' ? data.frames : []
 }
 

@@ -89,7 +89,7 @@ test('rl doctor --join checks all that a host needs', async () => {
     broker: 'ok',
     run: 'ok',
     clock: 'ok',
-    store: 'ok',
+    log: 'ok',
     disk: 'ok',
   }
   assert.equal(results(good), all)

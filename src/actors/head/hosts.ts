@@ -4,6 +4,7 @@ import type { Role } from '../../events/envelope.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import { parseProcess } from '../../platform/process-id.ts'
 import { type Code, codesOf, isOtherCode } from './other-code.ts'
+import type { AsideHost } from './set-asides.ts'
 import type { WatchedActor } from './watch.ts'
 
 export type HostRow = {
@@ -23,6 +24,8 @@ export type HostRow = {
   /** Whether a process has other code than the head. */
   readonly isOther: boolean
   readonly lastError: HostError | null
+  /** Present while it is put aside. */
+  readonly aside?: Pick<AsideHost, 'failed' | 'tries' | 'until'>
 }
 
 export type HostError = { readonly time: number; readonly worker: string; readonly error: string }
@@ -43,7 +46,7 @@ export type Hosts = {
 export type HostFacts = {
   /** Hears of appended events. */
   readonly observe: (events: readonly { readonly event: CheckedEvent }[]) => void
-  readonly hostsOf: (actors: readonly WatchedActor[]) => Hosts
+  readonly hostsOf: (actors: readonly WatchedActor[], aside: ReadonlyMap<string, AsideHost>) => Hosts
 }
 
 /** A message of the broker holds about 1 MB. */
@@ -68,7 +71,7 @@ export function openHostFacts(log: LogReader): HostFacts {
           noteError(envelope.time, envelope.data.worker, envelope.data.error)
       }
     },
-    hostsOf: (actors) => hostsOf(actors, codes, errors),
+    hostsOf: (actors, aside) => hostsOf(actors, codes, errors, aside),
   }
 }
 
@@ -77,10 +80,14 @@ export function hostsOf(
   actors: readonly WatchedActor[],
   codes: ReadonlyMap<string, Code>,
   errors: ReadonlyMap<string, HostError>,
+  aside: ReadonlyMap<string, AsideHost> = new Map(),
 ): Hosts {
   const head = actors.find(({ role }) => role === 'head')
   const own = head ? (codes.get(head.worker) ?? null) : null
-  const rows = membersOf(actors).map((members) => rowOf(members, own, codes, errors))
+  const rows = membersOf(actors).map((members) => ({
+    ...rowOf(members, own, codes, errors),
+    ...asideOf(members, aside),
+  }))
   return {
     total: {
       hosts: rows.length,
@@ -134,9 +141,18 @@ function rowOf(
   }
 }
 
+function asideOf(
+  [first]: readonly WatchedActor[],
+  aside: ReadonlyMap<string, AsideHost>,
+): Pick<HostRow, 'aside'> {
+  const found = aside.get(parseProcess(first?.process)?.place ?? '')
+  return found ? { aside: { failed: found.failed, tries: found.tries, until: found.until } } : {}
+}
+
 function byTrouble(a: HostRow, b: HostRow): number {
   return (
     b.silent - a.silent ||
+    Number(b.aside !== undefined) - Number(a.aside !== undefined) ||
     Number(b.isOther) - Number(a.isOther) ||
     (b.lastError?.time ?? 0) - (a.lastError?.time ?? 0) ||
     a.host.localeCompare(b.host)

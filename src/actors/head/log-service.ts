@@ -66,6 +66,8 @@ export type LogServiceOptions = {
   readonly ackWaitMs?: number
   /** Whether work that is late on one host is given to a second one. */
   readonly copies?: boolean
+  /** Returns the places of hosts that are to take no rollouts. */
+  readonly aside?: () => readonly string[]
   readonly platform?: Platform
 }
 
@@ -187,6 +189,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     diskPause.resume()
     if (!bus.connected()) return
     if (!publisher.isWhole()) void publisher.reconcile()
+    const aside = options.aside?.() ?? []
     bus.publish(
       subjects.tap('head'),
       pack({
@@ -196,6 +199,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
         time: clock.now(),
         ...(personPause.now() === null ? {} : { paused: true }),
         ...(isOver ? { over: true } : {}),
+        ...(aside.length > 0 ? { aside } : {}),
       }),
     )
     if (diskPause.since() === null) cursor.keep()

@@ -8,6 +8,7 @@ import type { EventLog } from '../../events/log.ts'
 import { pack } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
+import { parseProcess } from '../../platform/process-id.ts'
 import { overMark } from '../runtime/run-over.ts'
 import type { WorkKind } from '../runtime/work.ts'
 import { takeFence } from './fence.ts'
@@ -16,6 +17,7 @@ import type { LiveRun } from './liveness.ts'
 import { type LogService, startLogService } from './log-service.ts'
 import { queueDepths } from './queue-depths.ts'
 import { openReplica, type Replica, recordsOf } from './replica.ts'
+import { type AsideHost, openSetAsides } from './set-asides.ts'
 import { type Watch, type WatchedActor, watchActors } from './watch.ts'
 
 export type ServedRun = {
@@ -119,6 +121,9 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     undo.push(markIfOver)
     const replica = options.replicated ? await replicaOf(log, bus, epoch, platform) : undefined
     const hostFacts = openHostFacts(log)
+    const setAsides = openSetAsides()
+    // Processes that outlived the last head do not start again.
+    for (const event of log.events({ types: ['ActorStarted', 'IterationStarted'] })) setAsides.see(event)
     const watch = watchActors(log, { heartbeatMs, platform })
     const started = await startLogService({
       log,
@@ -133,7 +138,15 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
       onAppended(events) {
         watch.observe(events)
         hostFacts.observe(events)
+        for (const { event } of events) {
+          const found = setAsides.see(event.envelope)
+          if (found === null) continue
+          setAsides.see({ ...found, actor: 'head', cause: event.envelope.id })
+          // These events are not published yet.
+          platform.clock.soon(() => tell(found))
+        }
       },
+      aside: () => asideNow(setAsides.now(), watch.actors),
       ackWaitMs: 2 * heartbeatMs,
       platform,
     })
@@ -148,7 +161,7 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
       return pack({
         actors: toldOf(actors),
         actorsInAll: actors.length,
-        hosts: hostFacts.hostsOf(actors),
+        hosts: hostFacts.hostsOf(actors, setAsides.now()),
         openWork: started.openWork(),
         queueFailures: started.queueFailures(),
         pausedSince: started.pausedSince(),
@@ -174,6 +187,20 @@ function replicaOf(log: EventLog, bus: Bus, epoch: number, platform: Platform): 
       hint: 'a fork has one head: --set run.replicas=1',
     })
   return openReplica({ log, records: recordsOf(bus, log.run), epoch, platform })
+}
+
+/** Returns the places of hosts that are aside. None is, if no other host is there to take its work. */
+function asideNow(
+  aside: ReadonlyMap<string, AsideHost>,
+  actors: () => readonly WatchedActor[],
+): readonly string[] {
+  if (aside.size === 0) return []
+  const isOther = (process: string | undefined) => !aside.has(parseProcess(process)?.place ?? '')
+  const isLeft = actors().some(
+    ({ role, slots, stalled, process }) =>
+      role === 'environment' && slots !== 0 && !stalled && isOther(process),
+  )
+  return isLeft ? [...aside.keys()] : []
 }
 
 /** Actors of which one answer tells: one message of the broker holds no more. */

@@ -53,6 +53,7 @@ import { openNotifier } from './notify.ts'
 import { openCodeCheck } from './other-code.ts'
 import { checkActing, markOwn } from './own-runs.ts'
 import { besidePages, INTERRUPTED, type OpenPages, type ShowPages } from './pages.ts'
+import { filesRecorded } from './record-files.ts'
 import { livingStandby } from './standby.ts'
 import { backendLine } from './terminal/backend-line.ts'
 import { openDisplay } from './terminal/display.ts'
@@ -134,7 +135,9 @@ async function runHead(options: StartOptions, showPages: ShowPages, silent?: num
     for (const line of elsewhereLines(options, folder, core, executors)) display.say(line)
     if (resumed) for (const line of changeLines(core.log, madeBy)) display.say(line)
     const shown = display.goOn(core.log)
-    const begun = itemAt(core.service.append([firstEvent(config, madeBy, resumed)]), 0)
+    const apart = isApart(options, core)
+    const files = apart ? await filesRecorded(config, core.log) : []
+    const begun = itemAt(core.service.append([firstEvent(config, madeBy, resumed), ...files]), 0)
     markOwn(core.log)
     await showPages(run, display.say)
     const over = runOver(begun.position)
@@ -147,7 +150,7 @@ async function runHead(options: StartOptions, showPages: ShowPages, silent?: num
     children = startChildren({
       run,
       folder: folder.folder,
-      apart: isApart(options, core),
+      apart,
       address: core.broker || options.join ? { url: core.address.url } : core.address,
       specs: childSpecs(config.run, options, executors ?? 0),
       onGone: core.watch.forget,

@@ -14,6 +14,7 @@ import type { TrainableModel, UpdateMetrics } from '../../models/port.ts'
 import { syncFolder } from '../../platform/files.ts'
 import { readEvents } from '../rollout/log-queries.ts'
 import { fetchFolder, shareFolder } from './shared-files.ts'
+import { inStore, storeOf } from './store.ts'
 
 export type ModelRole = 'policy' | 'reward-model'
 export type Checkpoint = NonNullable<EventData<'PolicyUpdated'>['checkpoint']>
@@ -139,7 +140,8 @@ export async function fetchMissing(
       code: 'model.elsewhere',
       hint: `restore the folder from a copy of the run; if another host has it, start the head with --roles that leave out ${role}`,
     })
-  await fetchFolder(log, shared.data.files, folder)
+  const { files, store } = shared.data
+  await inStore(log, store, (source) => fetchFolder(source, files, folder))
 }
 
 /** An event that names a checkpoint of its run. */
@@ -200,8 +202,12 @@ export async function sharedVersion(
   const events = updatedEvents(role, data)
   const { version, checkpoint } = data
   if (checkpoint === null || !log.apart) return events
-  const files = await shareFolder(log, checkpointFolder(log.run, checkpoint))
-  return [{ type: 'CheckpointShared', data: { role, version, sha256: checkpoint.sha256, files } }, ...events]
+  const store = await storeOf(log)
+  const folder = checkpointFolder(log.run, checkpoint)
+  const files = await inStore(log, store, (target) => shareFolder(target, folder))
+  const where = store === undefined ? {} : { store }
+  const { sha256 } = checkpoint
+  return [{ type: 'CheckpointShared', data: { role, version, sha256, files, ...where } }, ...events]
 }
 
 /** Figures of an update as they stand in its event, and why it stopped early. */

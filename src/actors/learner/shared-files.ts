@@ -13,6 +13,12 @@ import { syncFolder } from '../../platform/files.ts'
 
 export type SharedFile = EventData<'CheckpointShared'>['files'][number]
 
+/** Takes the parts. */
+type Store = Pick<LogClient, 'putBlob'>
+
+/** Gives the parts. */
+type Source = Pick<LogClient, 'getBlob'>
+
 /** Bytes of a part: what a process holds of a file at a time. */
 const PART_BYTES = 32 * 1024 * 1024
 
@@ -21,15 +27,24 @@ const PART_BYTES = 32 * 1024 * 1024
  * @throws those of the log, e.g. `event.oversized`
  * @example await log.append([{ type: 'CheckpointShared', data: { role, version, sha256, files: await shareFolder(log, folder) } }])
  */
-export async function shareFolder(log: LogClient, folder: string): Promise<SharedFile[]> {
+export async function shareFolder(log: Store, folder: string): Promise<SharedFile[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+  return shareFiles(log, folder, names.sort())
+}
+
+/** As `shareFolder`, for some files of a folder. */
+export async function shareFiles(
+  log: Store,
+  folder: string,
+  names: readonly string[],
+): Promise<SharedFile[]> {
   const files: SharedFile[] = []
-  for (const name of names.sort()) files.push(await shareFile(log, folder, name))
+  for (const name of names) files.push(await shareFile(log, folder, name))
   return files
 }
 
-async function shareFile(log: LogClient, folder: string, name: string): Promise<SharedFile> {
+async function shareFile(log: Store, folder: string, name: string): Promise<SharedFile> {
   const file = await open(join(folder, name), 'r')
   const whole = createHash('sha256')
   const parts: SharedFile['parts'] = []
@@ -53,11 +68,7 @@ async function shareFile(log: LogClient, folder: string, name: string): Promise<
  * stays.
  * @throws RlError `model.corrupt` if a file is not what the event tells
  */
-export async function fetchFolder(
-  log: LogClient,
-  files: readonly SharedFile[],
-  folder: string,
-): Promise<void> {
+export async function fetchFolder(log: Source, files: readonly SharedFile[], folder: string): Promise<void> {
   const partial = `${folder}.${randomUUID().slice(0, 8)}.part`
   await mkdir(dirname(folder), { recursive: true })
   await mkdir(partial)
@@ -72,7 +83,8 @@ export async function fetchFolder(
   }
 }
 
-async function fetchFile(log: LogClient, { name, sha256, parts }: SharedFile, folder: string): Promise<void> {
+async function fetchFile(log: Source, { name, sha256, parts }: SharedFile, folder: string): Promise<void> {
+  await mkdir(dirname(join(folder, name)), { recursive: true })
   const file = await open(join(folder, name), 'wx', 0o600)
   const whole = createHash('sha256')
   try {

@@ -22,7 +22,7 @@ import { HEAD_GONE_MS } from './head-gone.ts'
 import { type Elsewhere, openHeadWatch } from './head-watch.ts'
 import type { KeyFrames } from './key-frame.ts'
 import { openPerformer } from './performing.ts'
-import { openRolloutGate } from './rollout-gate.ts'
+import { isAside, openRolloutGate } from './rollout-gate.ts'
 import { overMark } from './run-over.ts'
 import { type ActorStatus, openStatus } from './status.ts'
 import { takeQueues } from './take-queues.ts'
@@ -111,6 +111,8 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   done.catch(() => {})
 
   const gate = openRolloutGate(noMore.signal)
+  let aside = false
+  let setAside: (isAside: boolean) => void = () => {}
   const secrets = address.token ? [address.token] : []
   const telling = openTelling({ role, name, log, secrets, stopping, fail })
   const performer = openPerformer({ bus, log, actor: name, worker, waits, clock })
@@ -143,6 +145,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     done: () => doneCount,
     roundTripMs: () => roundTripMs,
     draining: () => noMore.signal.aborted,
+    aside: () => aside,
     leaving: () => left,
   })
 
@@ -236,7 +239,9 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     })
     const onDone = () => void doneCount++
     const limits = { ackWaitMs: 2 * heartbeatMs, attempts, stopping, noMore: noMore.signal }
-    ends.push(...takeQueues({ bus, run, role, worker, log, deliveries, gate, onDone, ...limits }))
+    const taken = takeQueues({ bus, run, role, worker, log, deliveries, gate, onDone, ...limits })
+    ends.push(...taken.ends)
+    setAside = taken.setAside
   }
 
   async function decide(decider: Decider): Promise<void> {
@@ -253,6 +258,8 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       bus.subscribe(subjects.tap('head'), ({ body }) => {
         headWatch.hear(body)
         gate.hear(body)
+        aside = isAside(body, platform.self.place)
+        setAside(aside)
       }),
       bus.serve(subjects.call(`status.${role}`), null, () => pack(status())),
     )

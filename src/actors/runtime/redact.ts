@@ -2,7 +2,7 @@
 
 import { withoutCredentials, withoutSecrets } from '../../secrets.ts'
 
-const SECRET_NAME = /(_KEY|_TOKEN|_SECRET|_PASSWORD)$/
+const SECRET_NAME = /(_KEY|_KEY_ID|_TOKEN|_SECRET|_PASSWORD)$/
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi, '$1 ***'],
   [/\b(sk|hf|gsk|pk)[-_][A-Za-z0-9_-]{8,}/g, '$1-***'],

@@ -4,6 +4,15 @@
  */
 import { readHeadSays } from '../../events/head-says.ts'
 
+/** Whether an announcement of the head puts the host at this place aside. One that cannot be read does not. */
+export function isAside(body: Uint8Array, place: string): boolean {
+  try {
+    return readHeadSays(body).aside?.includes(place) ?? false
+  } catch {
+    return false
+  }
+}
+
 export type RolloutGate = {
   /** Takes an announcement of the head. One that cannot be read changes nothing. */
   readonly hear: (body: Uint8Array) => void

@@ -57,6 +57,8 @@ export type StatusOptions = {
   readonly roundTripMs: () => number | undefined
   /** Whether it finishes its work and takes no more. */
   readonly draining: () => boolean
+  /** Whether its host is put aside. */
+  readonly aside?: () => boolean
   readonly leaving: () => boolean
 }
 
@@ -79,7 +81,8 @@ export function openStatus(options: StatusOptions): Status {
   function state(): string {
     if (draining()) return 'finishing its work'
     const host = options.host()
-    return host ? (host.caughtUp() ? host.running.state() : 'catching up') : 'working'
+    if (host) return host.caughtUp() ? host.running.state() : 'catching up'
+    return options.aside?.() ? 'put aside' : 'working'
   }
 
   return {

@@ -4,6 +4,7 @@ import type { Role } from '../../events/envelope.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { Deliveries } from './deliveries.ts'
 import type { RolloutGate } from './rollout-gate.ts'
+import { openTaking } from './taking.ts'
 import { eventQueue, jobQueue } from './work.ts'
 import type { Worker } from './worker.ts'
 
@@ -38,7 +39,14 @@ export function slotsOf({
   return [...queues, ...answers].reduce((sum, { concurrency }) => sum + concurrency, shared ? concurrency : 0)
 }
 
-/** Returns for each queue a function that ends the taking, and resolves when the work in hand is over. */
+export type QueuesTaken = {
+  /** Ends the taking of each queue, and resolves when the work in hand is over. */
+  readonly ends: readonly (() => Promise<void>)[]
+  /** Leaves off the queues of events while this host is aside, and begins again. */
+  readonly setAside: (isAside: boolean) => void
+}
+
+/** Begins to take work from all queues of a worker. */
 export function takeQueues({
   bus,
   run,
@@ -52,7 +60,7 @@ export function takeQueues({
   stopping,
   onDone,
   noMore,
-}: TakeQueues): readonly (() => Promise<void>)[] {
+}: TakeQueues): QueuesTaken {
   const { shared, queues = [], answers = [], concurrency = 1 } = worker
   const ends: (() => Promise<void>)[] = []
   const counted =
@@ -71,8 +79,8 @@ export function takeQueues({
         counted((delivery) => take(delivery, { bus, log, attempts, stopping })),
       ),
     )
-  for (const queue of queues)
-    ends.push(
+  const takings = queues.map((queue) =>
+    openTaking(() =>
       bus.work(
         { ...eventQueue(run, queue.kind.type), concurrency: queue.concurrency, ackWaitMs },
         counted(async (delivery) => {
@@ -80,6 +88,14 @@ export function takeQueues({
           return noMore.aborted ? { done: false, againMs: 1 } : deliveries.takeEvent(queue, delivery)
         }),
       ),
-    )
-  return ends
+    ),
+  )
+  return {
+    ends: [...ends, ...takings.map(({ end }) => end)],
+    setAside(isAside) {
+      for (const taking of takings)
+        if (isAside) taking.hold()
+        else taking.goOn()
+    },
+  }
 }

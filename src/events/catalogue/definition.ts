@@ -57,6 +57,9 @@ export const innerPath = z
   .string()
   .max(512)
   .regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/)
+/** A file that lies in the log as blobs. The parts, one after another, are its content. */
+export const sharedFile = <Name extends z.ZodType<string>>(name: Name) =>
+  z.strictObject({ name, sha256, parts: z.array(blob).max(4_096) })
 /** Most characters of an endpoint's reasoning. */
 export const MOST_REASONING = 4_000
 /** Reasoning that an endpoint returned apart from its answer, as text. A longer one is cut to its end. */

@@ -1,6 +1,17 @@
 import { z } from 'zod'
 import { RUN_ID } from '../envelope.ts'
-import { blob, count, define, innerPath, metrics, name, seed, sha256, timing } from './definition.ts'
+import {
+  blob,
+  count,
+  define,
+  innerPath,
+  metrics,
+  name,
+  seed,
+  sha256,
+  sharedFile,
+  timing,
+} from './definition.ts'
 
 const update = z.strictObject({
   iteration: count,
@@ -94,26 +105,21 @@ export const modelEvents = {
     reproducible: true,
   }),
   CheckpointShared: define({
-    v: 1,
+    v: 2,
     by: ['policy-worker', 'reward-model-worker'],
     summary:
-      'The files of a checkpoint lie in the log as blobs, for roles on other hosts. Nobody writes it if all roles share a disk.',
+      'The files of a checkpoint lie in the log as blobs, or in a store, for roles on other hosts. Nobody writes it if all roles share a disk.',
     schema: z.strictObject({
       role: z.enum(['policy', 'reward-model']),
       version: count,
       /** Digest of the weights, as in CheckpointSealed. */
       sha256,
-      /** The parts of a file, one after another, are its content. */
       files: z
-        .array(
-          z.strictObject({
-            name: z.string().regex(/^(?!\.)[\w.-]{1,128}$/),
-            sha256,
-            parts: z.array(blob).max(4_096),
-          }),
-        )
+        .array(sharedFile(z.string().regex(/^(?!\.)[\w.-]{1,128}$/)))
         .min(1)
         .max(256),
+      /** The store that holds the parts under their digests, e.g. `s3://bucket/prefix`. Absent if the log does. */
+      store: z.string().max(512).optional(),
     }),
     key: (data) => `CheckpointShared/${data.role}/${data.version}`,
     reproducible: false,

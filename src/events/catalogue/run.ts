@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ROLES } from '../envelope.ts'
 import { AUTHORS } from '../users.ts'
-import { count, define, metrics, name, sha256 } from './definition.ts'
+import { count, define, innerPath, metrics, name, sha256, sharedFile } from './definition.ts'
 
 const role = z.enum(ROLES)
 
@@ -26,6 +26,30 @@ export const runEvents = {
     }),
     key: ({ parent }) => (parent === null ? 'RunStarted' : `RunStarted/${parent.position}`),
     reproducible: true,
+  }),
+  OwnFilesRecorded: define({
+    v: 1,
+    by: ['head'],
+    summary:
+      "Digests of the head's modules, prompt files and tasks, for roles on other hosts. It comes with RunStarted or RunResumed, if roles may lie on other disks.",
+    schema: z.strictObject({
+      files: z
+        .array(
+          z.strictObject({
+            /** The use of the file: a key of the config, or that of a setting's prompt. */
+            key: name,
+            /** Covers a module with the files that it names, a file, or the names and digests in a folder. */
+            sha256,
+            bytes: count,
+            /** The files themselves, for hosts that lack them. Absent for code, and for large ones. */
+            shared: z.array(sharedFile(innerPath)).min(1).max(256).optional(),
+          }),
+        )
+        .min(1)
+        .max(64),
+    }),
+    key: () => null,
+    reproducible: false,
   }),
   RunPaused: define({
     v: 1,
@@ -129,6 +153,25 @@ export const runEvents = {
       code: z.strictObject({ version: z.string().max(100), digest: sha256 }).optional(),
       decider: z.boolean(),
       note: z.string(),
+    }),
+    key: () => null,
+    reproducible: false,
+  }),
+  HostSetAside: define({
+    v: 1,
+    by: ['head'],
+    summary:
+      "A host's rollouts fail far oftener than those of other hosts. It takes no rollouts until the iteration `until` is over, or the head starts again.",
+    schema: z.strictObject({
+      host: z.string().max(300),
+      /** Place of its processes, as in their identity: hosts may share a name. */
+      place: z.string().regex(/^[0-9a-f]{16}$/),
+      /** Tries of rollouts that failed, of its last ones, and the same of all other hosts. */
+      failed: count,
+      tries: count,
+      othersFailed: count,
+      othersTries: count,
+      until: count,
     }),
     key: () => null,
     reproducible: false,

@@ -76,7 +76,7 @@ export async function actorsPage(run: OpenRun, at: number, isLive: boolean): Pro
           queues: live.queues ?? null,
         }),
     started: rows(['ActorStarted']),
-    troubles: rows(['ActorFailed', 'StallDetected', 'WorkFailed']),
+    troubles: rows(['ActorFailed', 'StallDetected', 'WorkFailed', 'HostSetAside']),
   }
 }
 

@@ -13,6 +13,7 @@ export const TURNING = [
   'StallDetected',
   'WorkFailed',
   'ActorFailed',
+  'HostSetAside',
 ] as const satisfies readonly EventType[]
 
 const TYPES = [...TURNING, 'RolloutFailed', 'ProgramFlaky', 'TaskAccepted', 'EvaluationCompleted'] as const
@@ -45,6 +46,8 @@ export function textOf({ type, data }: LoggedEvent): string {
       return `${data.iterations} iterations`
     case 'StallDetected':
       return `${data.owner} waited in vain for ${data.waitingFor} from ${data.from}`
+    case 'HostSetAside':
+      return `${data.host} is put aside until iteration ${data.until} is over: ${data.failed} of ${data.tries} tries failed`
     case 'WorkFailed':
       return `${data.role}: ${data.job} failed ${data.attempts} times: ${data.error}`
     case 'RolloutFailed':

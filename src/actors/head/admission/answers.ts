@@ -47,6 +47,7 @@ const instructions = {
 
 export const ANSWERS: { readonly [T in EventType]: Answer<T> } = {
   RunStarted: { unasked: never },
+  OwnFilesRecorded: { unasked: never },
   RunPaused: { unasked: never },
   RunResumed: { unasked: never },
   RunCompleted: { unasked: never },
@@ -56,6 +57,7 @@ export const ANSWERS: { readonly [T in EventType]: Answer<T> } = {
 
   ActorStarted: { unasked: always },
   ActorFailed: { unasked: always },
+  HostSetAside: { unasked: never },
   StallDetected: { unasked: always },
   WorkFailed: { unasked: failedUnasked, over: ({ done }) => done },
   CallsReserved: { unasked: lotUnasked },

@@ -130,6 +130,12 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
       return [
         `stalled: ${event.data.owner} waits for ${event.data.waitingFor} from ${event.data.from} since ${clock(event.data.since)}`,
       ]
+    case 'HostSetAside': {
+      const { host, failed, tries, until } = event.data
+      return [
+        `${host} is put aside until iteration ${until} is over: ${failed} of its last ${tries} tries of rollouts failed`,
+      ]
+    }
     case 'ActorFailed':
       return [`${event.data.role} (${event.data.worker}): ${event.data.error}`]
     case 'WorkFailed': {
