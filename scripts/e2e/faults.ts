@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runFolder } from '../../src/broker/connection.ts'
 import { pause } from '../../src/clock.ts'
+import { explain } from '../../src/errors.ts'
 import { CATALOGUE, type EventType } from '../../src/events/catalogue.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { itemAt } from '../../src/item-at.ts'
@@ -88,7 +89,7 @@ export async function checkFaults(options: FaultOptions): Promise<FaultCounts> {
     for (const row of rows) {
       if (ending.aborted) return counts
       const began = performance.now()
-      const outcome = await playDisturbed(row, time, undisturbed, options)
+      const outcome = await playDisturbed(row, time, undisturbed, options).catch(notPlayed)
       const seconds = (performance.now() - began) / 1_000
       counts.faults++
       counts.completed += outcome.completed ? 1 : 0
@@ -98,6 +99,17 @@ export async function checkFaults(options: FaultOptions): Promise<FaultCounts> {
       for (const one of [...outcome.lost, ...outcome.doubled].slice(0, 5)) say(`  ${one}`)
     }
   return counts
+}
+
+/** A run that cannot be started is not completed. The others are played all the same. */
+function notPlayed(error: unknown): Outcome {
+  return {
+    completed: false,
+    lost: [],
+    doubled: [],
+    pace: { goesOn: null, silence: 0 },
+    notes: [explain(error)],
+  }
 }
 
 function lineOf({ name }: FaultRow, seconds: number, outcome: Outcome): string {
@@ -135,6 +147,7 @@ function playDisturbed(
     const run = await startHostsRun(network, root, SETTINGS, row.arrange ?? NOTHING)
     try {
       const pace = await paceOf(run, row, time, options)
+      if (options.ending.aborted) throw new Error('it was ended')
       const isWhole = run.isComplete() && (await ends(run, row))
       const outcome = await verdictOf(run, undisturbed)
       const completed = isWhole && outcome.completed

@@ -101,7 +101,11 @@ function openHost(name: string, number: number, hub: string, runs: string, start
     start: (words, env = {}) => start(name, words, { RL_RUNS: runs, ...env }),
     link: (up) => ip('-n', hub, 'link', 'set', port, up ? 'up' : 'down'),
     hole: (isOpen) => ip('-n', hub, 'link', 'set', port, ...(isOpen ? ['nomaster'] : ['master', 'switch'])),
-    claim: (other) => ip('-n', name, 'address', 'add', `${other}/32`, 'dev', 'lo'),
+    claim(other) {
+      // It must not tell other hosts that the address is here.
+      ip('netns', 'exec', name, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore')
+      ip('-n', name, 'address', 'add', `${other}/32`, 'dev', 'lo')
+    },
   }
 }
 
