@@ -22,6 +22,7 @@ export type Waits = {
   readonly ending: AbortSignal
 }
 
+const SECOND_MS = 60_000
 const HOUR_MS = 3_600_000
 /** Of each second a process that is ten times slower has a tenth. */
 const SLOW_MS = { runs: 50, stands: 450 }
@@ -131,7 +132,27 @@ export const FAULTS: readonly FaultRow[] = [
       run.head.kill()
     },
   },
+  {
+    name: 'role-twice',
+    what: 'SIGKILL of the head; when it is back, a second process takes up the role of a living one, and is refused',
+    strike: takeTwice,
+  },
 ]
+
+/** The living process has a number that no process of the head's host has, and both hosts have one name. */
+async function takeTwice(run: HostsRun, { ending }: Waits): Promise<void> {
+  const starts = () => run.log().countOf('RunResumed')
+  const before = starts()
+  run.head.kill()
+  while (starts() === before && !ending.aborted && !run.isComplete()) await pause(20)
+  const second = run.hostOf('worker').start(['src/main.ts', '--join', run.fileOf('policy')])
+  const late = new AbortController()
+  const status = await Promise.race([second.status, pause(SECOND_MS, late.signal).then(() => 'none')])
+  late.abort()
+  second.process.kill('SIGKILL')
+  if (!second.output().includes('is taken by') && !run.isComplete())
+    throw new Error(`a second policy was not refused (status ${status}): ${second.output().trim()}`)
+}
 
 function cut(name: string, length: number): FaultRow {
   return {

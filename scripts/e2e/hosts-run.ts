@@ -16,8 +16,9 @@ export const PARTS = {
   policy: { host: 1, join: ['policy'] },
   judge: { host: 2, join: ['reward-model'] },
   adapter: { host: 2, join: ['adapter'] },
-  environment: { host: 3, join: ['environment'] },
   worker: { host: 4, join: ['environment', '--worker'] },
+  // The run begins with it: the others are there by then.
+  environment: { host: 3, join: ['environment'] },
 } as const
 export type Part = keyof typeof PARTS
 export const HOSTS = 5
@@ -36,6 +37,8 @@ export type HostsRun = {
   readonly headHost: Host
   readonly parts: Readonly<Record<Part, Supervised>>
   readonly hostOf: (part: Part) => Host
+  /** The file with which a part joined. */
+  readonly fileOf: (part: Part) => string
   readonly log: () => LogReader
   readonly isComplete: () => boolean
   /** The broker's process, or null while it is away. */
@@ -83,12 +86,18 @@ export async function startHostsRun(
   await until(HEAD_MS, () => existsSync(folder.connection), 'the head does not start', head.output)
   const told = join(root, 'told')
   const witness = network.startAtSwitch(['scripts/e2e/witness.ts', RUN, told], { RL_RUNS: headHost.runs })
+  const fileOf = (part: Part) => join(root, `${part}.join`)
   const parts: Partial<Record<Part, Supervised>> = {}
   for (const [name, { host: number, join: roles }] of entriesOf(PARTS)) {
     const host = hostAt(network, number)
     const bad = links[name]
     if (bad) await startRelay(network, host, headHost, join(root, `${name}.sock`), bad)
-    const file = join(root, `${name}.join`)
+    const file = fileOf(name)
+    if (name === 'environment') {
+      const started = () =>
+        existsSync(folder.log) && log().countOf('ActorStarted') >= Object.keys(parts).length
+      await until(HEAD_MS, started, 'a part does not join', () => outputOf(Object.values(parts)))
+    }
     await done(headHost.start(['src/rl.ts', 'join', RUN, '--role', ...roles, '-o', file]))
     parts[name] = supervise({
       name,
@@ -104,6 +113,7 @@ export async function startHostsRun(
     head,
     headHost,
     parts: parts as Record<Part, Supervised>,
+    fileOf,
     hostOf: (part) => hostAt(network, PARTS[part].host),
     log,
     isComplete,
@@ -115,6 +125,10 @@ export async function startHostsRun(
     told,
     close: () => reader?.close(),
   }
+}
+
+function outputOf(parts: readonly Supervised[]): string {
+  return parts.map(({ name, output }) => `${name}: ${output()}`).join('\n')
 }
 
 /** The host reaches the head by two relays: the one at the host takes its connections, the one at the switch goes on to the head. */

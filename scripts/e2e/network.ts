@@ -61,8 +61,8 @@ export function openNetwork(count: number, root: string): Network {
   const names = Array.from({ length: count }, (_, i) => `${prefix}-${i + 1}`)
   const hub = `${prefix}-0`
   const running = new Set<ChildProcess>()
-  const start = (name: string, words: readonly string[], env: NodeJS.ProcessEnv) => {
-    const started = startIn(name, words, env)
+  const start: Start = (name, words, env) => {
+    const started = startIn(name, names.indexOf(name) + 1, words, env)
     running.add(started.process)
     started.process.once('close', () => running.delete(started.process))
     return started
@@ -109,9 +109,11 @@ function openHost(name: string, number: number, hub: string, runs: string, start
   }
 }
 
-function startIn(name: string, words: readonly string[], env: NodeJS.ProcessEnv): Started {
+/** Each host has used up other process numbers: a number of one host means nothing at another. */
+function startIn(name: string, number: number, words: readonly string[], env: NodeJS.ProcessEnv): Started {
   const inside = ['unshare', '--pid', '--uts', '--mount-proc', '--kill-child', '--fork', 'sh', '-c']
-  const script = `hostname ${HOST_NAME}; exec "$0" "$@"`
+  const used = `i=0; while [ $i -lt ${10 * number} ]; do (:); i=$((i + 1)); done`
+  const script = `hostname ${HOST_NAME}; ${used}; "$0" "$@"`
   const node = [process.execPath, 'bin/launch.mjs', ...words]
   const child = spawn('ip', ['netns', 'exec', name, ...inside, script, ...node], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -126,7 +128,10 @@ function startIn(name: string, words: readonly string[], env: NodeJS.ProcessEnv)
     process: child,
     output: () => output,
     status,
-    pid: () => (child.pid === undefined ? null : childOf(child.pid)),
+    pid() {
+      const shell = child.pid === undefined ? null : childOf(child.pid)
+      return shell === null ? null : childOf(shell)
+    },
   }
 }
 
