@@ -1,5 +1,5 @@
 /** One run with local models on one host, and the same run on four: the events must be equal. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runFolder } from '../../src/broker/connection.ts'
@@ -16,14 +16,12 @@ export type Comparison = { readonly hosts: number; readonly isEqual: boolean; re
 const RUN = 'e2e'
 const HEAD_MS = 60_000
 const RUN_MS = 10 * 60_000
-const TRIED_MS = 120_000
-/** Time in which the judge loads what it has kept. */
-const KEPT_MS = 5_000
+const REFUSED_MS = 120_000
 /** Roles of each host but the head's. */
 const ROLES = [['policy'], ['reward-model'], ['environment', 'adapter']] as const
 
 export type CompareOptions = {
-  /** If true, a file of the policy's first version is damaged on its way to the judge, until the judge has tried to read it. */
+  /** If true, a file of the policy's first version is damaged on its way to the judge, until the judge has refused it. */
   readonly damaged: boolean
   readonly say: (line: string) => void
   readonly ending: AbortSignal
@@ -38,7 +36,7 @@ export async function compareHosts({ damaged, say, ending }: CompareOptions): Pr
     const alone = itemAt(network.hosts, 0)
     const hosts = network.hosts.slice(1)
     say('one host')
-    await finished([alone.start(headWords())], 'the run on one host')
+    await finished([alone.start([...HEAD, ...SMALL_RUN])], 'the run on one host')
     say(`${hosts.length} hosts`)
     await onHosts(hosts, root, { damaged, say })
     const [one, many] = [factsOf(alone), factsOf(itemAt(hosts, 0))]
@@ -50,9 +48,7 @@ export async function compareHosts({ damaged, say, ending }: CompareOptions): Pr
   }
 }
 
-function headWords(...more: readonly string[]): string[] {
-  return ['src/main.ts', '--role', 'head', '--run', RUN, '--no-ui', ...SMALL_RUN, ...more]
-}
+const HEAD = ['src/main.ts', '--role', 'head', '--run', RUN, '--no-ui']
 
 /** Starts the head, lets each host join with the files of its roles, and waits for the end. */
 async function onHosts(
@@ -61,31 +57,60 @@ async function onHosts(
   { damaged, say }: Pick<CompareOptions, 'damaged' | 'say'>,
 ): Promise<void> {
   if (first === undefined) throw new Error('there is no host')
-  const head = first.start(headWords('--cluster', first.address, '--roles', 'none'))
-  const until = performance.now() + HEAD_MS
-  while (!existsSync(runFolder(RUN, first.runs).connection)) {
-    if (performance.now() > until) throw new Error(`the head does not start: ${head.output()}`)
-    await pause(100)
-  }
+  let head = await startedHead(first, [...HEAD, ...SMALL_RUN])
   const joined: Started[] = []
   for (const [i, roles] of ROLES.entries())
     for (const role of roles) {
       const file = join(root, `${role}.join`)
       const made = first.start(['src/rl.ts', 'join', RUN, '--role', role, '-o', file])
-      await finished([made], `rl join --role ${role}`)
+      await finished([made], `rl join --role ${role}`, [head, ...joined])
       const host = itemAt(others, i)
-      const harm = damaged && role === 'reward-model' ? await damage(first, head) : null
-      const started = host.start(['src/main.ts', '--join', file])
-      joined.push(started)
+      const start = () => host.start(['src/main.ts', '--join', file])
       say(`${role} at ${host.address}`)
-      await harm?.untilTried(host, started)
+      if (damaged && role === 'reward-model') head = await startDamaged(first, host, head, start)
+      joined.push(start())
     }
   await finished([head], 'the run on several hosts', joined)
   await finished(joined, 'a role whose run is over')
 }
 
-/** Changes a byte of the largest file that the policy has put into the log. */
-async function damage(head: Host, { output }: Started) {
+/** Resolves when other hosts can join. */
+async function startedHead(host: Host, words: readonly string[]): Promise<Started> {
+  const head = host.start([...words, '--cluster', host.address, '--roles', 'none'])
+  const until = performance.now() + HEAD_MS
+  while (!existsSync(runFolder(RUN, host.runs).connection)) {
+    if (performance.now() > until) throw new Error(`the head does not start: ${head.output()}`)
+    await pause(100)
+  }
+  return head
+}
+
+/**
+ * Lets the judge read a damaged file of the policy's first version. It must refuse the file, and the run must pause. Then the file is
+ * whole again. Resolves to the head, which was started again.
+ */
+async function startDamaged(first: Host, host: Host, head: Started, start: () => Started): Promise<Started> {
+  const restore = await damageShared(first, head)
+  const judge = start()
+  let isOver = false
+  void Promise.all([head.status, judge.status]).then(() => {
+    isOver = true
+  })
+  const until = performance.now() + REFUSED_MS
+  while (!isOver) {
+    if (existsSync(copyOf(host))) throw new Error('the judge keeps a damaged file')
+    if (performance.now() > until) throw new Error(`nobody refuses a damaged file: ${head.output()}`)
+    await pause(20)
+  }
+  if (!head.output().includes('damaged')) throw new Error(`nobody tells of a damaged file: ${head.output()}`)
+  restore()
+  return startedHead(first, HEAD)
+}
+
+const copyOf = ({ runs }: Host) => join(runFolder(RUN, runs).folder, 'checkpoints', 'policy', '00000')
+
+/** Changes the largest file that the policy has put into the log. Returns how it is given back. */
+async function damageShared(head: Host, { output }: Started): Promise<() => void> {
   const folder = runFolder(RUN, head.runs)
   const log = openLogReader(folder.log)
   try {
@@ -103,24 +128,11 @@ async function damage(head: Host, { output }: Started) {
     )
     const path = join(folder.blobs, sha256.slice(0, 2), sha256)
     const content = readFileSync(path)
-    const damagedContent = Buffer.from(content)
-    // An exponent of a weight: it is another number by far.
-    for (let at = bytes - 1; at > bytes / 2; at -= 64) damagedContent[at] = (damagedContent[at] ?? 0) ^ 0x01
-    writeFileSync(path, damagedContent)
-    return {
-      /** Gives the file back when a host has kept it, or has told that it is damaged. */
-      async untilTried(host: Host, { output }: Started) {
-        const copies = join(runFolder(RUN, host.runs).folder, 'checkpoints', 'policy')
-        const late = performance.now() + TRIED_MS
-        const isKept = () => existsSync(copies) && readdirSync(copies).some((name) => /^\d+$/.test(name))
-        while (!isKept() && !/damaged|corrupt|not what/.test(output())) {
-          if (performance.now() > late) throw new Error(`the judge does not read the file: ${output()}`)
-          await pause(20)
-        }
-        if (isKept()) await pause(KEPT_MS)
-        writeFileSync(path, content)
-      },
-    }
+    const changed = Buffer.from(content)
+    // Every sixteenth weight is four times as large, or a quarter.
+    for (let at = bytes - 1; at > bytes / 2; at -= 64) changed[at] = (changed[at] ?? 0) ^ 0x01
+    writeFileSync(path, changed)
+    return () => writeFileSync(path, content)
   } finally {
     log.close()
   }

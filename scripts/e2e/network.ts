@@ -109,10 +109,12 @@ function openHost(name: string, number: number, hub: string, runs: string, start
   }
 }
 
-/** Each host has used up other process numbers: a number of one host means nothing at another. */
+/** Process numbers that are used up at a host before the first. So no number of one host, or of a thread there, is one of another. */
+const NUMBERS_APART = 300
+
 function startIn(name: string, number: number, words: readonly string[], env: NodeJS.ProcessEnv): Started {
   const inside = ['unshare', '--pid', '--uts', '--mount-proc', '--kill-child', '--fork', 'sh', '-c']
-  const used = `i=0; while [ $i -lt ${10 * number} ]; do (:); i=$((i + 1)); done`
+  const used = `i=0; while [ $i -lt ${NUMBERS_APART * number} ]; do (:); i=$((i + 1)); done`
   const script = `hostname ${HOST_NAME}; ${used}; "$0" "$@"`
   const node = [process.execPath, 'bin/launch.mjs', ...words]
   const child = spawn('ip', ['netns', 'exec', name, ...inside, script, ...node], {
