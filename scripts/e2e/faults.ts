@@ -154,6 +154,7 @@ function playDisturbed(
       if (!completed || outcome.lost.length + outcome.doubled.length > 0) keep(root, run, row, options)
       return { ...outcome, completed, pace }
     } finally {
+      network.close()
       run.close()
     }
   })

@@ -71,11 +71,12 @@ export async function startHostsRun(
   let reader: LogReader | null = null
   const log = () => (reader ??= openLogReader(folder.log))
   const isComplete = () => existsSync(folder.log) && log().positionOf('key', 'RunCompleted') !== null
+  const isOver = () => network.isClosed() || isComplete()
   const words = ['src/main.ts', '--role', 'head', '--run', RUN, '--no-ui', '--roles', 'none']
   const head = supervise({
     name: 'head',
     host: headHost,
-    isOver: isComplete,
+    isOver,
     words: () => [
       ...words,
       '--cluster',
@@ -102,7 +103,7 @@ export async function startHostsRun(
     parts[name] = supervise({
       name,
       host,
-      isOver: isComplete,
+      isOver,
       words: () => ['src/main.ts', '--join', file],
       env: clocks[name] === undefined ? {} : clockOff(clocks[name]),
     })

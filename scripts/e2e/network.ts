@@ -34,6 +34,7 @@ export type Network = {
   readonly startAtSwitch: (words: readonly string[], env?: NodeJS.ProcessEnv) => Started
   /** Ends all that was started here. */
   readonly close: () => void
+  readonly isClosed: () => boolean
 }
 
 /** All have it, as containers often do. */
@@ -67,7 +68,9 @@ export function openNetwork(count: number, root: string): Network {
     started.process.once('close', () => running.delete(started.process))
     return started
   }
+  let closed = false
   const close = () => {
+    closed = true
     // The death of the outer process ends all that is inside.
     for (const child of running) child.kill('SIGKILL')
     for (const name of [...names, hub]) spawnSync('ip', ['netns', 'delete', name])
@@ -78,7 +81,12 @@ export function openNetwork(count: number, root: string): Network {
     ip('-n', hub, 'address', 'add', `${SUBNET}.${SWITCH_NUMBER}/24`, 'dev', 'switch')
     for (const device of ['lo', 'switch']) ip('-n', hub, 'link', 'set', device, 'up')
     const hosts = names.map((name, i) => openHost(name, i + 1, hub, join(root, `host-${i + 1}`), start))
-    return { hosts, startAtSwitch: (words, env = {}) => start(hub, words, env), close }
+    return {
+      hosts,
+      startAtSwitch: (words, env = {}) => start(hub, words, env),
+      close,
+      isClosed: () => closed,
+    }
   } catch (error) {
     close()
     throw error

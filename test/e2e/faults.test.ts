@@ -1,11 +1,14 @@
 /** What the check of faults is made of: its table, its witness and its clock. */
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { FAULTS } from '../../scripts/e2e/fault-table.ts'
 import { PARTS } from '../../scripts/e2e/hosts-run.ts'
+import { PLANTED_HOSTS } from '../../scripts/e2e/planted-hosts.ts'
 import { compareTold } from '../../scripts/e2e/told.ts'
+import { edited } from '../simulation/planted/planted.ts'
 
 const test = suite('faults of hosts')
 
@@ -43,6 +46,13 @@ test('a position that was told for two events is doubled', () => {
 
 test('a line that was cut off counts for nothing', () => {
   assert.equal(compareTold('1 a\n2', log), { lost: [], doubled: [], heard: 1 })
+})
+
+test('each planted bug edits the code as it is today', () => {
+  const names = new Set(PLANTED_HOSTS.map(({ name }) => name))
+  assert.is(names.size, PLANTED_HOSTS.length)
+  for (const { edits } of PLANTED_HOSTS)
+    for (const edit of edits) assert.not.equal(edited(readFileSync(edit.file, 'utf8'), edit), '')
 })
 
 test('a preloaded module puts a clock off, and dates of given times stay', () => {
