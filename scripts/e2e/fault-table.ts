@@ -22,7 +22,7 @@ export type Waits = {
   readonly ending: AbortSignal
 }
 
-const SECOND_MS = 60_000
+const SECOND_MS = 20_000
 const HOUR_MS = 3_600_000
 /** Of each second a process that is ten times slower has a tenth. */
 const SLOW_MS = { runs: 50, stands: 450 }
@@ -134,7 +134,7 @@ export const FAULTS: readonly FaultRow[] = [
   },
   {
     name: 'role-twice',
-    what: 'SIGKILL of the head; when it is back, a second process takes up the role of a living one, and is refused',
+    what: 'SIGKILL of the head; when it is back, a second process asks for the role of a living one, and must be refused; the judge is stopped meanwhile',
     strike: takeTwice,
   },
 ]
@@ -143,14 +143,17 @@ export const FAULTS: readonly FaultRow[] = [
 async function takeTwice(run: HostsRun, { ending }: Waits): Promise<void> {
   const starts = () => run.log().countOf('RunResumed')
   const before = starts()
+  // So the run is not over before the second process asks.
+  run.parts.judge.stop()
   run.head.kill()
-  while (starts() === before && !ending.aborted && !run.isComplete()) await pause(20)
+  while (starts() === before && !ending.aborted) await pause(20)
   const second = run.hostOf('worker').start(['src/main.ts', '--join', run.fileOf('policy')])
   const late = new AbortController()
   const status = await Promise.race([second.status, pause(SECOND_MS, late.signal).then(() => 'none')])
   late.abort()
+  run.parts.judge.goOn()
   second.process.kill('SIGKILL')
-  if (!second.output().includes('is taken by') && !run.isComplete())
+  if (!second.output().includes('is taken by'))
     throw new Error(`a second policy was not refused (status ${status}): ${second.output().trim()}`)
 }
 
