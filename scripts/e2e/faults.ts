@@ -171,15 +171,21 @@ async function paceOf(run: HostsRun, row: FaultRow, time: number, options: Fault
   }
   await workAfter(run, 0, STRIKES_AFTER.first + time * STRIKES_AFTER.more, ending)
   let undoneAt = row.strike ? Number.POSITIVE_INFINITY : performance.now()
-  const act = row.strike?.(run, waits).then(() => {
-    undoneAt = performance.now()
-  })
+  let failure: unknown = null
+  const act = row.strike?.(run, waits).then(
+    () => {
+      undoneAt = performance.now()
+    },
+    (error: unknown) => {
+      failure = error
+    },
+  )
   let goesOn: number | null = null
   let silence = 0
   let { position } = run.log().head()
   let heardAt = performance.now()
   let late = heardAt + RUN_MS
-  while (!run.isComplete() && performance.now() < late && !ending.aborted) {
+  while (!run.isComplete() && failure === null && performance.now() < late && !ending.aborted) {
     const last = run
       .log()
       .page({ from: position + 1, types: WORK, limit: PAGE })
@@ -195,6 +201,7 @@ async function paceOf(run: HostsRun, row: FaultRow, time: number, options: Fault
     await pause(10)
   }
   await act
+  if (failure !== null) throw failure
   return { goesOn: goesOn === null ? null : goesOn / 1_000, silence: silence / 1_000 }
 }
 
