@@ -7,27 +7,50 @@ type Accepts = (value: unknown) => boolean
 export function plainLeaf(schema: z.core.$ZodType): Accepts | null {
   const { def } = (schema as z.core.$ZodTypes)._zod
   if ('coerce' in def && def.coerce) return null
-  if (def.type === 'string') return 'format' in def ? null : plainText(def.checks ?? [])
+  if (def.type === 'string') return plainText(def)
   if (def.type === 'number') return plainNumber(def)
   return null
 }
 
-function plainText(checks: readonly z.core.$ZodCheck<never>[]): Accepts | null {
+function plainText(schema: z.core.$ZodStringDef): Accepts | null {
+  const patterns: RegExp[] = []
   let [least, most] = [0, Number.POSITIVE_INFINITY]
-  for (const check of checks) {
-    const { def } = (check as unknown as z.core.$ZodChecks)._zod
+  for (const def of conditionsOf(schema)) {
     if (def.check === 'min_length') least = Math.max(least, def.minimum)
     else if (def.check === 'max_length') most = Math.min(most, def.maximum)
+    else if (def.check === 'string_format' && isPattern(def)) patterns.push(def.pattern)
     else return null
   }
-  return (value) => typeof value === 'string' && value.length >= least && value.length <= most
+  return (value) =>
+    typeof value === 'string' &&
+    value.length >= least &&
+    value.length <= most &&
+    patterns.every((pattern) => pattern.test(value))
+}
+
+type Condition = z.core.$ZodChecks['_zod']['def']
+
+/** A format of its own, such as that of a UUID, stands in the schema itself. */
+function conditionsOf(schema: z.core.$ZodStringDef): readonly Condition[] {
+  const own = 'format' in schema ? [schema as unknown as Condition] : []
+  const checks = (schema.checks ?? []) as unknown as readonly z.core.$ZodChecks[]
+  return [...own, ...checks.map(({ _zod }) => _zod.def)]
+}
+
+/** Other formats do more than compare with their pattern. A pattern with a memory is for the schema. */
+function isPattern<T extends { readonly format: string; readonly pattern?: RegExp | undefined }>(
+  def: T,
+): def is T & { readonly pattern: RegExp } {
+  const { format, pattern } = def
+  return (format === 'uuid' || format === 'regex') && pattern !== undefined && !/[gy]/.test(pattern.flags)
 }
 
 function plainNumber(schema: z.core.$ZodNumberDef): Accepts | null {
   const formats = 'format' in schema ? [schema.format] : []
   let [least, most] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
-  for (const check of schema.checks ?? []) {
-    const { def } = (check as unknown as z.core.$ZodChecks)._zod
+  const checks = (schema.checks ?? []) as unknown as readonly z.core.$ZodChecks[]
+  for (const { _zod } of checks) {
+    const { def } = _zod
     if (def.check === 'number_format') formats.push(def.format)
     else if (def.check === 'greater_than') least = Math.max(least, boundOf(def, 1))
     else if (def.check === 'less_than') most = Math.min(most, boundOf(def, -1))

@@ -142,11 +142,23 @@ test('bounds of numbers and texts are those of the schema', () => {
     z.int().gte(-3),
     z.number().multipleOf(2),
   ]
-  const texts = [z.string().min(1), z.string().max(3), z.string().length(2), z.string().startsWith('a')]
+  const texts = [
+    z.uuid(),
+    z
+      .string()
+      .regex(/^[a-c]+$/)
+      .max(3),
+    z.string().min(1),
+    z.string().max(3),
+    z.string().length(2),
+    z.string().startsWith('a'),
+  ]
   const values = fc.oneof(
     fc.double(),
     fc.integer({ min: -5, max: 5 }),
     fc.string({ maxLength: 5 }),
+    fc.uuid(),
+    fc.stringMatching(/^[a-d]{0,4}$/),
     fc.constant(null),
   )
   fc.assert(
