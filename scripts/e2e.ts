@@ -1,36 +1,53 @@
-/** A run over several hosts, whole: `npm run -s e2e -- --help`. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+/** Runs over several hosts, whole: `npm run -s e2e -- --help`. */
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { runFolder } from '../src/broker/connection.ts'
-import { pause } from '../src/clock.ts'
-import { openDigest } from '../src/events/digest.ts'
-import { openLogReader } from '../src/events/log-reader.ts'
-import { verifyLog } from '../src/events/verify.ts'
-import { type Host, noNetwork, openNetwork, type Started } from './e2e/network.ts'
-import { SMALL_RUN } from './e2e/small-run.ts'
+import { compareHosts } from './e2e/equal.ts'
+import { FAULTS } from './e2e/fault-table.ts'
+import { checkFaults } from './e2e/faults.ts'
+import { noNetwork } from './e2e/network.ts'
+import { findPlanted, PLANTED_HOSTS } from './e2e/planted-hosts.ts'
 
-const HELP = `npm run -s e2e -- hosts
+const HELP = `npm run -s e2e -- hosts [--faults]
 
-Makes one run with local models on one host, and the same run on four: the head, the policy, the judge, and the
-environment with the adapter. Each host has a network, process numbers and a folder of its own, and all have one host
-name. They join by files, with TLS and a key each. The last line is hosts=4 digest=equal events=N: the events of both runs
-that do not depend on time are equal, and the log of the second is verified.
+Hosts here have a network, process numbers and a folder of their own each, and all have one host name. They join by files,
+with TLS and a key each. It needs Linux, root, ip and unshare. Without them it says SKIP.
 
-It needs Linux, root, ip and unshare. Without them it says SKIP.`
+hosts                 makes one run with local models on one host, and the same on four. The last line is
+                      hosts=4 digest=equal events=N: the events of both that do not depend on time are equal.
+  --damaged           a file of a checkpoint is damaged for a while on its way to the judge
+hosts --faults        makes one run with simulated models on five hosts for each fault. The last line is
+                      faults=N completed=N lost=0 doubled=0
+  --times N           so often each fault                                     (1)
+  --only A,B          only these
+  --quick             waits of 30 s and more take a tenth
+hosts --planted [NAME...]
+                      puts bugs into a copy of the project, one by one, and makes the check that must find each. The last
+                      line is planted=N found=N
 
-const RUN = 'e2e'
-const HEAD_MS = 60_000
-const RUN_MS = 10 * 60_000
-/** Roles of each host but the head's. */
-const ROLES = [['policy'], ['reward-model'], ['environment', 'adapter']] as const
+  completed  runs that end, and whose log verifies and replays
+  lost       facts of an undisturbed run, results of rollouts, and told events that the log lacks
+  doubled    facts that the log has more often, and positions that were told for two events
+
+Bugs:${PLANTED_HOSTS.map(({ name, what }) => `\n  ${name.padEnd(23)} ${what}`).join('')}
+
+Faults:${FAULTS.map(({ name, what }) => `\n  ${name.padEnd(17)} ${what}`).join('')}`
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const { values, positionals } = parseArgs({
-  options: { help: { type: 'boolean', default: false } },
+  options: {
+    help: { type: 'boolean', default: false },
+    damaged: { type: 'boolean', default: false },
+    planted: { type: 'boolean', default: false },
+    faults: { type: 'boolean', default: false },
+    times: { type: 'string', default: '1' },
+    only: { type: 'string', default: '' },
+    quick: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 })
-if (values.help || positionals.join() !== 'hosts') {
+const [what, ...names] = positionals
+if (values.help || what !== 'hosts' || (names.length > 0 && !values.planted)) {
   process.stdout.write(`${HELP}\n`)
   process.exit(values.help ? 0 : 2)
 }
@@ -40,92 +57,42 @@ if (without !== null) {
   process.exit(0)
 }
 
-const root = mkdtempSync(join(tmpdir(), 'rl-e2e-'))
-const network = openNetwork(ROLES.length + 2, root)
-const end = () => {
-  network.close()
-  rmSync(root, { recursive: true, force: true })
-}
-process.once('SIGINT', () => {
-  end()
-  process.exit(130)
-})
-try {
-  const [alone, ...hosts] = network.hosts as [Host, ...Host[]]
-  say('one host')
-  await finished([alone.start(headWords())], 'the run on one host')
-  say(`${hosts.length} hosts`)
-  await onHosts(hosts)
-  const [one, many] = [factsOf(alone), factsOf(hosts[0] as Host)]
-  const equal = one.digest === many.digest && one.events === many.events
-  process.stdout.write(
-    `hosts=${hosts.length} digest=${equal ? 'equal' : 'different'} events=${many.events}\n`,
-  )
-  process.exitCode = equal ? 0 : 1
-} finally {
-  end()
-}
-
-function headWords(...more: readonly string[]): string[] {
-  return ['src/main.ts', '--role', 'head', '--run', RUN, '--no-ui', ...SMALL_RUN, ...more]
-}
-
-/** Starts the head, lets each host join with the files of its roles, and waits for the end. */
-async function onHosts([first, ...others]: readonly Host[]): Promise<void> {
-  if (first === undefined) throw new Error('there is no host')
-  const head = first.start(headWords('--cluster', first.address, '--roles', 'none'))
-  const until = performance.now() + HEAD_MS
-  while (!existsSync(runFolder(RUN, first.runs).connection)) {
-    if (performance.now() > until) throw new Error(`the head does not start: ${head.output()}`)
-    await pause(100)
+const ending = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort())
+if (values.planted) {
+  const unknown = names.find((name) => !PLANTED_HOSTS.some((bug) => bug.name === name))
+  if (unknown !== undefined) throw new Error(`there is no planted bug ${unknown}`)
+  const bugs = PLANTED_HOSTS.filter(({ name }) => names.length === 0 || names.includes(name))
+  let found = 0
+  for (const bug of bugs) {
+    const by = await findPlanted(bug, ROOT, ending.signal)
+    say(`${bug.name}: ${by ?? 'nothing finds it'}`)
+    found += by === null ? 0 : 1
   }
-  const joined: Started[] = []
-  for (const [i, roles] of ROLES.entries())
-    for (const role of roles) {
-      const file = join(root, `${role}.join`)
-      const made = first.start(['src/rl.ts', 'join', RUN, '--role', role, '-o', file])
-      await finished([made], `rl join --role ${role}`)
-      const host = others[i] as Host
-      joined.push(host.start(['src/main.ts', '--join', file]))
-      say(`${role} at ${host.address}`)
-    }
-  await finished([head], 'the run on several hosts', joined)
-  await finished(joined, 'a role whose run is over')
+  process.stdout.write(`planted=${bugs.length} found=${found}\n`)
+  process.exitCode = found === bugs.length ? 0 : 1
+} else if (values.faults) {
+  const { times, only, quick } = values
+  const counts = await checkFaults({
+    times: Number(times),
+    only: only === '' ? [] : only.split(','),
+    quick,
+    say,
+    ending: ending.signal,
+  })
+  const { faults, completed, lost, doubled } = counts
+  process.stdout.write(`faults=${faults} completed=${completed} lost=${lost} doubled=${doubled}\n`)
+  process.exitCode = completed === faults && lost + doubled === 0 ? 0 : 1
+} else {
+  const { hosts, isEqual, events } = await compareHosts({
+    damaged: values.damaged,
+    say,
+    ending: ending.signal,
+  })
+  process.stdout.write(`hosts=${hosts} digest=${isEqual ? 'equal' : 'different'} events=${events}\n`)
+  process.exitCode = isEqual ? 0 : 1
 }
-
-/** Waits for the ends of commands. One that fails, or that does not end, is an error with what it and others printed. */
-async function finished(
-  started: readonly Started[],
-  what: string,
-  others: readonly Started[] = [],
-): Promise<void> {
-  const late = new AbortController()
-  const early = others.map(({ status }) =>
-    status.then((end) => (end === 0 ? new Promise<never>(() => {}) : [`another that ended with ${end}`])),
-  )
-  const ends = await Promise.race([
-    Promise.all(started.map(({ status }) => status)),
-    pause(RUN_MS, late.signal).then(() => ['late']),
-    ...early,
-  ])
-  late.abort()
-  if (ends.every((status) => status === 0)) return
-  const printed = [...started, ...others].map(({ output }) => output().slice(-2_000)).join('\n---\n')
-  throw new Error(`${what} ended with ${ends.join(', ')}:\n${printed}`)
-}
-
-function factsOf({ runs }: Host): { readonly digest: string; readonly events: number } {
-  const log = openLogReader(runFolder(RUN, runs).log)
-  try {
-    const { ok } = verifyLog(log)
-    if (!ok) throw new Error(`the log in ${runs} is damaged`)
-    const digest = openDigest()
-    for (const event of log.events()) digest.add(event)
-    return { digest: digest.value(), events: digest.count() }
-  } finally {
-    log.close()
-  }
-}
+if (ending.signal.aborted) process.exitCode = 130
 
 function say(text: string): void {
   process.stdout.write(`e2e: ${text}\n`)

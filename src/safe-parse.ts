@@ -23,6 +23,22 @@ export function safeParse<Schema extends z.core.$ZodType>(
 }
 
 /**
+ * Returns whether a value fits a schema. No error is made for one that does not, so it is fast either way.
+ *
+ * @example fits(z.int(), 1.5) // false
+ */
+export function fits(schema: z.core.$ZodType, value: unknown): boolean {
+  try {
+    const result = schema._zod.run({ value, issues: [] }, SYNC)
+    return !(result instanceof Promise) && result.issues.length === 0
+  } catch {
+    return false
+  }
+}
+
+const SYNC: z.core.ParseContextInternal = { async: false }
+
+/**
  * Returns the first issue of a failed check, which has at least one.
  *
  * @throws Error if the check failed without an issue

@@ -4,13 +4,14 @@
  * The schema's leaves are asked one by one, and the walk ends at the first leaf that does not fit.
  */
 import type { z } from 'zod'
-import { firstIssue, safeParse } from '../safe-parse.ts'
+import { firstIssue, fits, safeParse } from '../safe-parse.ts'
+import { plainLeaf } from './plain-leaf.ts'
 
 /** Returns what is wrong with a value, or null. */
 type Check = (value: unknown) => Problem | null
 
-/** Path of the problem, from the inside out, and what is wrong there. */
-type Problem = { readonly path: (string | number)[]; readonly message: string }
+/** Path of the problem, from the inside out, and what is wrong there. The text is made only if somebody reads it. */
+type Problem = { readonly path: (string | number)[]; readonly message: () => string }
 
 const SHOWN = 80
 const checks = new WeakMap<z.core.$ZodType, Check>()
@@ -27,7 +28,57 @@ export function problemOf(schema: z.core.$ZodType, value: unknown): string | nul
     .reverse()
     .map((part) => String(part).slice(0, SHOWN))
     .join('.')
-  return `${shown === '' ? '' : `${shown.slice(0, 200)}: `}${message.slice(0, 200)}`
+  return `${shown === '' ? '' : `${shown.slice(0, 200)}: `}${message().slice(0, 200)}`
+}
+
+/**
+ * Returns whether the walk is all that the schema does: it has no condition over several parts, and it changes no value. A value without
+ * a problem is then what the schema would return.
+ */
+export function isWalkWhole(schema: z.core.$ZodType): boolean {
+  let isWhole = whole.get(schema)
+  if (isWhole === undefined) {
+    isWhole = walksAll(schema)
+    whole.set(schema, isWhole)
+  }
+  return isWhole
+}
+
+const whole = new WeakMap<z.core.$ZodType, boolean>()
+const LEAVES: ReadonlySet<string> = new Set([
+  'string',
+  'number',
+  'boolean',
+  'null',
+  'literal',
+  'enum',
+  'custom',
+])
+
+function walksAll(schema: z.core.$ZodType): boolean {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  const checks = def.checks ?? []
+  if (LEAVES.has(def.type))
+    return !('coerce' in def && def.coerce) && checks.every((check) => check._zod.def.check !== 'overwrite')
+  if (checks.length > 0) return false
+  switch (def.type) {
+    case 'object':
+      return def.catchall?._zod.def.type === 'never' && Object.values(def.shape).every(isWalkWhole)
+    case 'array':
+      return isWalkWhole(def.element)
+    case 'tuple':
+      return def.items.every(isWalkWhole) && (def.rest === null || isWalkWhole(def.rest))
+    // Keys of an enum would all have to be there.
+    case 'record':
+      return def.keyType._zod.def.type === 'string' && isWalkWhole(def.keyType) && isWalkWhole(def.valueType)
+    case 'union':
+      return def.options.every(isWalkWhole)
+    case 'optional':
+    case 'nullable':
+      return isWalkWhole(def.innerType)
+    default:
+      return def.type === 'unknown'
+  }
 }
 
 /** Returns whether a value is a map of msgpack. */
@@ -53,10 +104,8 @@ function makeCheck(schema: z.core.$ZodType): Check {
       return checkObject(def)
     case 'array':
       return checkList(() => checkOf(def.element))
-    case 'tuple': {
-      const [items, rest] = [def.items.map(checkOf), def.rest && checkOf(def.rest)]
-      return checkList((index) => items[index] ?? rest)
-    }
+    case 'tuple':
+      return checkTuple(schema, def)
     case 'record':
       return checkRecord(checkOf(def.keyType), checkOf(def.valueType))
     case 'union':
@@ -81,12 +130,13 @@ function makeCheck(schema: z.core.$ZodType): Check {
       return (value) => checkOf(def.getter())(value)
     case 'unknown':
       return () => null
+    case 'literal':
+      return checkLiteral(schema, new Set(def.values))
     default:
-      return isAnyText(def) ? text : checkLeaf(schema)
+      return isAnyText(def) ? text : checkLeaf(schema, plainLeaf(schema))
   }
 }
 
-/** Fast path: most values are texts without a condition. */
 function isAnyText(def: z.core.$ZodTypes['_zod']['def']): boolean {
   return def.type === 'string' && !('format' in def) && (def.checks ?? []).length === 0
 }
@@ -95,12 +145,24 @@ function text(value: unknown): Problem | null {
   return typeof value === 'string' ? null : expected('a text', value)
 }
 
-/** A leaf holds no other values. It has at most one issue. */
-function checkLeaf(schema: z.core.$ZodType): Check {
+/** A leaf holds no other values. It has at most one issue. The schema is asked only if the plain comparison does not accept. */
+function checkLeaf(schema: z.core.$ZodType, accepts: ((value: unknown) => boolean) | null): Check {
   return function leaf(value) {
-    const { success, error } = safeParse(schema, value)
-    return success ? null : { path: [], message: firstIssue(error).message }
+    if (accepts?.(value) || fits(schema, value)) return null
+    return { path: [], message: () => messageOf(schema, value) }
   }
+}
+
+/** Fast path: a union of numbers tries one after the other. */
+function checkLiteral(schema: z.core.$ZodType, values: ReadonlySet<unknown>): Check {
+  return function literal(value) {
+    return values.has(value) ? null : { path: [], message: () => messageOf(schema, value) }
+  }
+}
+
+function messageOf(schema: z.core.$ZodType, value: unknown): string {
+  const { success, error } = safeParse(schema, value)
+  return success ? 'it does not fit' : firstIssue(error).message
 }
 
 function checkObject({ shape, catchall }: z.core.$ZodObjectDef): Check {
@@ -115,7 +177,7 @@ function checkObject({ shape, catchall }: z.core.$ZodObjectDef): Check {
     if (other === null) return null
     for (const key of Object.keys(value))
       if (!fields.has(key) && other(value[key]) !== null)
-        return { path: [], message: `unknown key ${JSON.stringify(key.slice(0, SHOWN))}` }
+        return { path: [], message: () => `unknown key ${JSON.stringify(key.slice(0, SHOWN))}` }
     return null
   }
 }
@@ -128,6 +190,18 @@ function checkList(checkAt: (index: number) => Check | null): Check {
       if (problem !== null) return inside(index, problem)
     }
     return null
+  }
+}
+
+/** The schema knows which elements may be missing. */
+function checkTuple(schema: z.core.$ZodType, def: z.core.$ZodTupleDef): Check {
+  const [items, rest] = [def.items.map(checkOf), def.rest && checkOf(def.rest)]
+  const elements = checkList((index) => items[index] ?? rest)
+  return function tuple(value) {
+    const problem = elements(value)
+    const isOther = Array.isArray(value) && value.length !== items.length
+    if (problem !== null || !isOther || fits(schema, value)) return problem
+    return { path: [], message: () => messageOf(schema, value) }
   }
 }
 
@@ -161,7 +235,7 @@ function inside(key: string | number, { path, message }: Problem): Problem {
 }
 
 function expected(what: string, value: unknown): Problem {
-  return { path: [], message: `expected ${what}, received ${kindOf(value)}` }
+  return { path: [], message: () => `expected ${what}, received ${kindOf(value)}` }
 }
 
 function kindOf(value: unknown): string {

@@ -66,6 +66,18 @@ test('a file lets a host in with a key of its own, and with the rights of its ro
   await bus.close()
 })
 
+test('a host that connects while the broker learns of it is let in', async () => {
+  const joined = await readJoinFile(file)
+  const { join: right, nkey } = newJoin('policy', 60_000)
+  const connecting = connectBus(joinedAddress({ ...joined, user: 'policy', nkey }))
+  const before = readJoins(head.folder)
+  writeJoins(head.folder, [...before, right])
+  const bus = await connecting
+  assert.is(bus.user, 'policy')
+  await bus.close()
+  writeJoins(head.folder, before)
+})
+
 test('rl doctor --join checks all that a host needs', async () => {
   const told = async () => {
     const { status, output } = startProcess(['src/rl.ts', 'doctor', '--join', file, '--json'], {

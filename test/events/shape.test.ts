@@ -19,7 +19,7 @@ import {
   readRequest,
 } from '../../src/events/log-protocol.ts'
 import { pack, unpackMap } from '../../src/events/msgpack.ts'
-import { problemOf } from '../../src/events/shape.ts'
+import { isWalkWhole, problemOf } from '../../src/events/shape.ts'
 import { readFixtures } from './samples.ts'
 
 setFlagsFromString('--expose-gc')
@@ -75,6 +75,97 @@ test('bytes, lists and texts in any place of any event are refused in a short li
           assert.ok(error.message.length < 700, error.message.slice(0, 100))
         }
       }
+})
+
+/** Values of every kind, at and beyond bounds. */
+const ODD = [
+  null,
+  true,
+  '',
+  'x',
+  'x'.repeat(300),
+  -1,
+  0,
+  0.5,
+  1,
+  1e300,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  2 ** 53,
+  [],
+  {},
+  { x: 1 },
+  new Uint8Array(4),
+]
+
+test('where the walk is whole, it accepts what the schema accepts, and the schema changes nothing', () => {
+  let whole = 0
+  for (const { type, v, data } of readFixtures()) {
+    const { schema, v: newest } = CATALOGUE[type as EventType]
+    if (v !== newest || !isWalkWhole(schema)) continue
+    whole++
+    for (const path of placesOf(data))
+      for (const put of ODD) {
+        const changed = withAt(data, path, put)
+        const parsed = (schema as z.ZodType).safeParse(changed)
+        assert.is(problemOf(schema, changed) === null, parsed.success, `${type} ${path.join('.')}: ${put}`)
+        if (parsed.success) assert.equal(parsed.data, changed)
+      }
+  }
+  assert.ok(whole >= 30, String(whole))
+  for (const type of ['StepScored', 'TrajectoryCompleted', 'RolloutRequested'] as const)
+    assert.ok(isWalkWhole(CATALOGUE[type].schema), type)
+})
+
+test('a schema with a condition, a default or a change of its own is asked itself', () => {
+  const inner = z.strictObject({ a: z.string() })
+  for (const schema of [
+    inner.refine(({ a }) => a !== ''),
+    z.object({ a: z.string() }),
+    z.strictObject({ a: z.string().default('x') }),
+    z.strictObject({ a: z.string().trim() }),
+    z.strictObject({ a: z.coerce.number() }),
+    z.array(z.string()).min(1),
+    z.record(z.enum(['a', 'b']), z.string()),
+    z.strictObject({ a: z.string().transform(Number) }),
+    z.map(z.string(), z.string()),
+  ])
+    assert.not(isWalkWhole(schema))
+  assert.ok(isWalkWhole(z.array(inner)))
+})
+
+test('bounds of numbers and texts are those of the schema', () => {
+  const numbers = [
+    z.number().min(0).max(1),
+    z.int().positive(),
+    z.number().lt(2),
+    z.int().gte(-3),
+    z.number().multipleOf(2),
+  ]
+  const texts = [
+    z.uuid(),
+    z
+      .string()
+      .regex(/^[a-c]+$/)
+      .max(3),
+    z.string().min(1),
+    z.string().max(3),
+    z.string().length(2),
+    z.string().startsWith('a'),
+  ]
+  const values = fc.oneof(
+    fc.double(),
+    fc.integer({ min: -5, max: 5 }),
+    fc.string({ maxLength: 5 }),
+    fc.uuid(),
+    fc.stringMatching(/^[a-d]{0,4}$/),
+    fc.constant(null),
+  )
+  fc.assert(
+    fc.property(fc.constantFrom<z.ZodType>(...numbers, ...texts), values, (schema, value) => {
+      assert.is(problemOf(schema, value) === null, schema.safeParse(value).success)
+    }),
+  )
 })
 
 test('whoever has no problem by itself has few for the schema as a whole, and a valid one has none', () => {

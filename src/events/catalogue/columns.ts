@@ -1,41 +1,61 @@
 /** Rules for the columns of events that are written. Each function returns what is wrong, or null. */
 import { readFloat32, readInt32 } from '../columns.ts'
 
-const ELEMENT_BYTES: Readonly<Record<string, number>> = { I32: 4, F32: 4, U8: 1 }
-
 /** Checks every column of the data by the end of its name: it has whole elements, and its numbers are finite. */
 export function columnsWrong(data: unknown, path = ''): string | null {
   if (typeof data !== 'object' || data === null) return null
+  // A list has its numbers as names, and to list them is slow.
+  if (Array.isArray(data)) return listWrong(data, path)
   const values = data as Readonly<Record<string, unknown>>
   for (const name in values) {
-    const value = values[name]
-    if (typeof value !== 'object' || value === null) continue
-    const place = path === '' ? name : `${path}.${name}`
-    const wrong = value instanceof Uint8Array ? columnWrong(name, value) : columnsWrong(value, place)
-    if (wrong !== null) return value instanceof Uint8Array ? `${place}: ${wrong}` : wrong
+    const wrong = valueWrong(name, values[name], path)
+    if (wrong !== null) return wrong
   }
   return null
 }
 
+function listWrong(values: readonly unknown[], path: string): string | null {
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index]
+    if (typeof value !== 'object') continue
+    const wrong = valueWrong(String(index), value, path)
+    if (wrong !== null) return wrong
+  }
+  return null
+}
+
+function valueWrong(name: string, value: unknown, path: string): string | null {
+  if (typeof value !== 'object' || value === null) return null
+  const isColumn = value instanceof Uint8Array
+  if (isColumn && value.byteLength === 0) return null
+  const place = path === '' ? name : `${path}.${name}`
+  if (!isColumn) return columnsWrong(value, place)
+  const wrong = columnWrong(name, value)
+  return wrong === null ? null : `${place}: ${wrong}`
+}
+
 function columnWrong(name: string, column: Uint8Array): string | null {
-  const [, kind] = /(I32|F32|U8)$/.exec(name) ?? []
-  const bytes = kind === undefined ? undefined : ELEMENT_BYTES[kind]
-  if (bytes === undefined) return null
-  if (column.byteLength % bytes !== 0)
-    return `${column.byteLength} bytes are no whole number of elements of ${bytes} bytes`
-  if (kind !== 'F32') return null
+  if (name.endsWith('U8')) return null
+  const isFloat = name.endsWith('F32')
+  if (!isFloat && !name.endsWith('I32')) return null
+  if (column.byteLength % BYTES !== 0)
+    return `${column.byteLength} bytes are no whole number of elements of ${BYTES} bytes`
+  if (!isFloat) return null
   const at = readFloat32(column).findIndex((value) => !Number.isFinite(value))
   return at < 0 ? null : `element ${at} is not finite`
 }
 
+/** Of an element of I32 and F32. */
+const BYTES = 4
+
 /** Returns the number of elements of a column with 4 bytes each. */
 function elements(column: Uint8Array): number {
-  return column.byteLength / 4
+  return column.byteLength / BYTES
 }
 
 /** Token ids must not be negative. */
 export function idsWrong(name: string, column: Uint8Array | undefined): string | null {
-  if (column === undefined) return null
+  if (column === undefined || column.byteLength === 0) return null
   const at = readInt32(column).findIndex((id) => id < 0)
   return at < 0 ? null : `${name}: element ${at} is negative`
 }
