@@ -117,7 +117,7 @@ test('files of a desktop that cannot be decoded equal nothing, not even themselv
 /** Files whose text is this project's own or the system's: what is read there was written by the same code. */
 const OWN = [
   /^ablation\/results/,
-  /^actors\/(executing\/kept|head\/(fence|own-runs)|learner\/kept-model)/,
+  /^actors\/(executing\/kept|head\/(fence|head-core|own-runs)|learner\/kept-model)/,
   /^broker\//,
   /^cli\/(init|join)/,
   /^environments\/alfworld\/(download|generator\/tables)/,

@@ -16,7 +16,7 @@ import type { Member } from './server-config.ts'
 
 const memberSchema = z.strictObject({ host: z.string().min(1).max(253), port: z.int().min(1).max(65_535) })
 
-export const memberFileSchema = z.strictObject({
+const memberFileSchema = z.strictObject({
   v: z.literal(1),
   kind: z.literal('broker'),
   run: z.string(),

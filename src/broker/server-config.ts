@@ -14,7 +14,7 @@ export type Place = {
 }
 
 /** Servers that keep streams together. */
-export type Cluster = {
+type Cluster = {
   /** Number of this server among the members, from 0. */
   readonly index: number
   readonly members: readonly Member[]

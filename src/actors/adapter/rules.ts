@@ -115,7 +115,8 @@ function askForRewrite(direction: Direction, { run, adaptation }: NeedConfig) {
           direction,
           parentAccuracy: tallyOf(group),
           critique: critiqueOf(context, iteration, group, adaptation.expert.critiques),
-          taken: context.versions.get(slot) ?? [task],
+          // A copy: the job is asked for now, and versions come later.
+          taken: [...(context.versions.get(slot) ?? [task])],
           seed: seedOf(run.seed, 'rewrite', iteration, slot),
         },
         run.deadlines.expert.rewriteSeconds,

@@ -4,6 +4,7 @@ import type { Config } from '../../config.ts'
 import { innerPath } from '../../events/catalogue/definition.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { EventLog } from '../../events/log.ts'
+import { fits } from '../../safe-parse.ts'
 import { type SharedFile, shareFiles } from '../learner/shared-files.ts'
 import { DATA, filesBelow, type OwnFile, ownFiles } from '../own-files.ts'
 
@@ -33,6 +34,6 @@ async function sharedOf(
   const below = await filesBelow(path)
   const [folder, names] = below === null ? [dirname(path), [basename(path)]] : [path, below]
   const fit = names.length > 0 && names.length <= SHARED_FILES
-  if (!fit || !names.every((name) => innerPath.safeParse(name).success)) return null
+  if (!fit || !names.every((name) => fits(innerPath, name))) return null
   return shareFiles({ putBlob: async (part) => blobs.put(part) }, folder, names)
 }

@@ -1,14 +1,18 @@
 /** Which batch an ended rollout is judged in. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { openBook } from '../../../src/actors/decider/books.ts'
+import { enterPlan, openBook } from '../../../src/actors/decider/books.ts'
 import { batchChoice, type Ended } from '../../../src/actors/reward-model/batch-choice.ts'
 import { smallConfig } from '../loop.ts'
 
 /** Iteration 2 begins with version 1 of the judge and plays four rollouts a task. */
-const books = new Map([
-  [2, { ...openBook({ iteration: 2, policyVersion: 1, rewardModelVersion: 1 }), rolloutsPerTask: 4 }],
-])
+const book = openBook({ iteration: 2, policyVersion: 1, rewardModelVersion: 1 })
+enterPlan(book, {
+  iteration: 2,
+  rolloutsPerTask: 4,
+  groups: [{ slot: 'train/0', task: 't', purpose: 'train' }],
+})
+const books = new Map([[2, book]])
 
 function ended(changes: Partial<Ended> = {}): Ended {
   return {
