@@ -348,6 +348,44 @@ export const PLANTED: readonly Planted[] = [
       },
     ],
   },
+  {
+    name: 'answer-before-the-brokers',
+    what: 'an append is answered before the brokers have its record',
+    edits: [
+      {
+        file: 'src/actors/head/appender.ts',
+        from: `    if (kept) kept().then(tell, (error) => refuse(batch, error))
+    else tell()
+`,
+        to: '    tell()\n',
+      },
+    ],
+  },
+  {
+    name: 'lost-record-unseen',
+    what: 'a head goes on although another record stands in the place of its own',
+    edits: [
+      {
+        file: 'src/actors/head/replica.ts',
+        from: 'if (!(await append(together(jobs)))) throw await reasonOfLoss()',
+        to: 'await append(together(jobs))',
+      },
+    ],
+  },
+  {
+    name: 'standby-behind',
+    what: 'a standby takes the run without reading the last records',
+    edits: [
+      {
+        file: 'src/actors/head/standby.ts',
+        from: `        await copy.readOn()
+        if (isFree !== null)`,
+        to: `        if (isFree === null) await copy.readOn()
+        if (isFree !== null)`,
+      },
+      { file: 'src/actors/head/replica.ts', from: '      await patiently(copy.readOn)\n', to: '' },
+    ],
+  },
 ]
 
 /** What a copy needs for the simulation, and what it needs for the tests of the project. */
