@@ -7,18 +7,26 @@ const HEAD = [
   ...['length', 'with progress', 'flipped'],
 ]
 
-/** Returns the lines of the table. The last line is `rules=N steps=N refused=N`. */
+const PLAYING_HEAD = ['rule', 'kind', 'groups', 'otherwise', 'run', 'rule', 'of']
+
+/** Returns the lines of the tables. The last line is `rules=N steps=N refused=N`. */
 export function ruleLines(
   { iterations, trajectories, steps, rows }: RulesRescore,
   seconds: number,
 ): string[] {
-  const asked = rows.filter(({ refused }) => refused === null)
+  const asked = rows.filter(({ figures }) => figures !== null)
+  const playing = rows.filter((row) => row.playing !== null)
+  const untold = rows.filter(({ lacks }) => lacks !== null)
   const refused = rows.filter((row) => row.refused !== null)
   return [
     `${iterations} iterations, ${trajectories} trajectories, ${steps} steps in ${seconds.toFixed(2)} s; * is a rule of the run`,
     '',
     table(HEAD, asked.map(cellsOf)).text,
     '',
+    'asked for in the place of what was played',
+    table(PLAYING_HEAD, playing.map(playingCellsOf)).text,
+    '',
+    ...untold.map(({ kind, rule, lacks }) => `no figures: ${kind} ${rule}: ${lacks}`),
     ...refused.map(({ kind, rule, refused: why }) => `refused: ${kind} ${rule}: ${why}`),
     `rules=${rows.length} steps=${steps} refused=${refused.length}`,
   ]
@@ -39,5 +47,21 @@ function cellsOf({ kind, rule, own, figures }: RuleRow): readonly string[] {
     number(figures.lengthBias, 3),
     number(figures.withProgress),
     kind === 'acceptance' ? String(flipped) : '',
+  ]
+}
+
+function playingCellsOf({ kind, rule, own, playing }: RuleRow): readonly string[] {
+  if (playing === null) return [rule, kind]
+  const { groups, otherwise, unit, before, after } = playing
+  const number = (value: number | null) =>
+    value === null ? '-' : unit === 'success' ? `${(100 * value).toFixed(0)} %` : String(value)
+  return [
+    `${rule}${own ? ' *' : ''}`,
+    kind,
+    String(groups),
+    String(otherwise),
+    number(before),
+    number(after),
+    unit,
   ]
 }

@@ -23,8 +23,10 @@ without their signs. Consequences of another decision are not played: rl fork do
 --rules all asks every rule of docs/rules.md, and those of your module, one at a time in the place of the run's own. It tells
 the shares of steps whose advantage changed and turned its sign, the correlation with the advantages of the run, the part of
 the rewards' variance that comes from scores of steps, what a step gains by coming one turn later, the correlation with true
-progress, and candidates that are decided otherwise. The last line is rules=N steps=N refused=N. Rules that decide what is
-played are no part of it.
+progress, and candidates that are decided otherwise. A second table has the rules of what is played: groups that they would have
+asked for, and those among them that the run did not ask for in that way. Rollouts that nobody played stay unknown. A rule that
+reads what the log has not is named with what it misses. The last line is rules=N steps=N refused=N: refused are rules that cannot
+stand in the config of the run.
 ${TRUST_HELP}.
 `,
   async run(argv) {

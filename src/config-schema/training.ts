@@ -125,6 +125,22 @@ export const trainingExpert = {
     .describe(
       'Limit of the mean log-ratio of a sample, sampled to trained. Above it, negative advantages are left out (DeepSeek-V3.2). Null for none.',
     ),
+  mismatch: z
+    .strictObject({
+      kind: z
+        .enum(['truncate', 'mask'])
+        .default('mask')
+        .describe('A weight above the limit becomes the limit (`truncate`) or 0 (`mask`).'),
+      level: z
+        .enum(['token', 'sequence'])
+        .default('sequence')
+        .describe('Weight of each token, or of the whole sample: the product over its tokens.'),
+      limit: z.number().positive().nullable().default(3).describe('Largest weight. Null for none.'),
+    })
+    .optional()
+    .describe(
+      'Importance weights for samples of other weights than those at the start of the update, as in TRL and DART. Without a limit it is decoupled PPO (AReaL). It costs one more forward pass. Absent for none.',
+    ),
   clipNorm: z
     .number()
     .positive()

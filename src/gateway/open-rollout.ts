@@ -37,7 +37,7 @@ export type OpenRollout = {
   readonly deadline: number
 }
 
-/** What somebody says of one call. */
+/** Words of somebody about one call. */
 export type Note = { readonly score: number | null; readonly text: string | null }
 
 export type Ending =

@@ -146,6 +146,16 @@ export type TrainingSample = {
   readonly allowed?: { readonly offsets: Int32Array; readonly tokens: Int32Array }
 }
 
+/** Importance weight of a token for the difference between the sampling weights and those at the start of an update. */
+export type Mismatch = {
+  /** A weight above the limit becomes the limit (`truncate`) or 0 (`mask`). */
+  readonly kind: 'truncate' | 'mask'
+  /** Weight of each token, or of the whole sample: the product over its tokens. */
+  readonly level: 'token' | 'sequence'
+  /** Null for none. */
+  readonly limit: number | null
+}
+
 export type LossOptions =
   | { readonly kind: 'supervised' }
   | {
@@ -170,6 +180,11 @@ export type LossOptions =
        * 3.1). Null for no limit.
        */
       readonly offPolicyLimit?: number | null
+      /**
+       * Corrects for samples of other weights than those at the start of the update. Ratios are then to the weights at its start, and
+       * each objective has a weight. The formulas are in `models/local/loss.ts`. It costs one more forward pass. Default: none.
+       */
+      readonly mismatch?: Mismatch
       /**
        * How token losses are added up:
        * - `sample`: mean over each sample's tokens, then over samples

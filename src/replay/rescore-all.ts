@@ -4,10 +4,12 @@ import type { Config } from '../config-schema/schema.ts'
 import { explain } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
+import { itemAt } from '../item-at.ts'
 import { configNaming, ruleNames, rulesOf } from '../learning/registry.ts'
 import { type Need, needsOf, type RuleKind } from '../learning/rules.ts'
 import { RULE_KINDS, SHELVES } from '../learning/shelves.ts'
 import { type CompletedIteration, completedIterations } from './completed-iterations.ts'
+import { isPlayingKind, type PlayingFigures, playingFigures } from './playing-figures.ts'
 import { acceptedBy, advantagesOf, decisionsUnder, needsOfAll, remembered } from './rescore.ts'
 import { checkRescored } from './rescored-keys.ts'
 import { type OpenRuleFigures, openRuleFigures, type RuleFigures } from './rule-figures.ts'
@@ -17,9 +19,13 @@ export type RuleRow = {
   readonly rule: string
   /** True if the run had this rule. */
   readonly own: boolean
-  /** Null if the rule cannot be asked. */
+  /** Null if the rule decides what is played, or cannot be asked. */
   readonly figures: RuleFigures | null
-  /** Why there are no figures, or null. */
+  /** Groups that a rule of what is played would have asked for. Null for other rules. */
+  readonly playing: PlayingFigures | null
+  /** Input of the rule that the log has not, as a sentence. Null if it has all of it. */
+  readonly lacks: string | null
+  /** Why the rule cannot be asked at all, or null. */
   readonly refused: string | null
 }
 
@@ -29,9 +35,6 @@ export type RulesRescore = {
   readonly steps: number
   readonly rows: readonly RuleRow[]
 }
-
-/** Kinds that decide what is played. Other rollouts than those of the run cannot be known. */
-const PLAYING: ReadonlySet<RuleKind> = new Set(['taskSampler', 'groupSize', 'horizon'])
 
 type Asked = {
   readonly kind: RuleKind
@@ -45,7 +48,7 @@ type Asked = {
 }
 
 /**
- * Asks each rule that weighs what was played. A user's module must have been loaded.
+ * Asks each rule: those that weigh what was played, and those that decide what is played. A user's module must have been loaded.
  *
  * @param set keys in the form of `--set` that hold for every rule, e.g. `learning.module=./mine.ts`
  * @throws RlError `rescore.no-effect`
@@ -53,8 +56,8 @@ type Asked = {
 export function rescoreAll(log: LogReader, set: readonly string[] = []): RulesRescore {
   checkRescored(set)
   const config = changeConfig(loggedConfig(startsOf(log).last.data.config), set)
-  const asked = RULE_KINDS.filter((kind) => !PLAYING.has(kind)).flatMap((kind) => askedOf(kind, config, set))
-  const readable = asked.filter(({ refused }) => refused === null)
+  const asked = RULE_KINDS.flatMap((kind) => askedOf(kind, config, set))
+  const readable = asked.filter(({ kind, refused }) => refused === null && !isPlayingKind(kind))
   const needs = needsOfAll([config, ...readable.map(({ under }) => under(config))])
   const counts = { iterations: 0, trajectories: 0, steps: 0 }
   const judged = { verdicts: false, progress: false }
@@ -76,7 +79,17 @@ export function rescoreAll(log: LogReader, set: readonly string[] = []): RulesRe
       open.see(all, played.scored, { was, now, weights, flipped })
     }
   }
-  return { ...counts, rows: asked.map((one) => rowOf(one, counts.trajectories, judged)) }
+  const playing = playingOf(log, asked)
+  const rows = asked.map((one) => rowOf(one, counts.trajectories, judged, playing.get(one) ?? null))
+  return { ...counts, rows }
+}
+
+function playingOf(log: LogReader, asked: readonly Asked[]): ReadonlyMap<Asked, PlayingFigures> {
+  const ofPlaying = asked.flatMap((one) =>
+    one.refused === null && isPlayingKind(one.kind) ? [{ one, kind: one.kind, under: one.under }] : [],
+  )
+  const figures = playingFigures(log, ofPlaying)
+  return new Map(ofPlaying.map(({ one }, i) => [one, itemAt(figures, i)]))
 }
 
 function isJudged({ judgements, probability }: CompletedIteration['scored'][number]): boolean {
@@ -102,15 +115,29 @@ function askedOf(kind: RuleKind, config: Config, set: readonly string[]): readon
   })
 }
 
+/** Words for input that a log may not have. */
+const INPUT: { readonly [N in Need]: string } = {
+  verdicts: 'verdicts',
+  progress: 'true progress',
+  observations: 'observations',
+  logprobs: 'log-probabilities of steps',
+  noops: 'marks of actions without effect',
+  invalid: 'marks of void answers',
+  errors: 'marks of failed calls',
+  durationsMs: 'step times',
+}
+
 function rowOf(
   { kind, rule, own, needs, open, refused }: Asked,
   trajectories: number,
   judged: Readonly<Partial<Record<Need, boolean>>>,
+  playing: PlayingFigures | null,
 ): RuleRow {
   const figures = open.figures()
   const lacked =
     needs.find((need) => judged[need] === false) ??
     (trajectories > 0 && figures.lacking >= trajectories ? needs.at(-1) : undefined)
-  const why = refused ?? (lacked === undefined ? null : `the log lacks ${lacked}, which the rule needs`)
-  return { kind, rule, own, figures: why === null ? figures : null, refused: why }
+  const lacks = refused !== null || lacked === undefined ? null : `the log has no ${INPUT[lacked]}`
+  const told = refused === null && lacks === null && !isPlayingKind(kind)
+  return { kind, rule, own, figures: told ? figures : null, playing, lacks, refused }
 }

@@ -14,20 +14,29 @@ import { recordLoop } from './record.ts'
 
 test('every rule has a row, the rules of the run change nothing, and a row agrees with a rescore of the rule', () => {
   const log = openLogReader(unpackFixture(temporaryFolder()).log)
-  const { rows, steps, trajectories } = rescoreAll(log)
+  const found = rescoreAll(log)
+  const { rows, steps, trajectories } = found
   assert.equal([steps, trajectories], [300, 20])
-  assert.ok(rows.length >= 20)
+  assert.ok(rows.length >= 30)
   // The run is older than the times of steps.
   assert.equal(
-    rows.filter(({ refused }) => refused !== null).map(({ rule, refused }) => `${rule}: ${refused}`),
-    ['duration: the log lacks durationsMs, which the rule needs'],
+    rows.filter(({ lacks }) => lacks !== null).map(({ rule, lacks }) => `${rule}: ${lacks}`),
+    ['duration: the log has no step times'],
+  )
+  assert.match(
+    ruleLines({ ...found }, 1).at(-1) ?? '',
+    new RegExp(`^rules=${rows.length} steps=300 refused=0$`),
   )
   const own = rows.filter((row) => row.own)
   assert.equal(
     own.map(({ rule }) => rule),
-    ['integrated', 'step-index', 'accuracy', 'strict'],
+    ['integrated', 'step-index', 'accuracy', 'uniform', 'strict'],
   )
-  for (const { figures, rule } of own) {
+  for (const { figures, playing, rule } of own) {
+    if (playing) {
+      assert.equal([playing.otherwise, playing.before], [0, playing.after], rule)
+      continue
+    }
     assert.equal([figures?.turned, figures?.switched, figures?.moved], [0, 0, 0], rule)
     assert.is(figures?.withBefore, 1)
   }
@@ -53,14 +62,37 @@ test('every rule has a row, the rules of the run change nothing, and a row agree
   log.close()
 })
 
-test('a rule that needs what the log lacks is refused by name, and the last line counts it', () => {
+test('rules of what is played tell what they would have asked for', () => {
+  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  const planned = [...log.events({ types: ['IterationPlanned'] })].flatMap(({ data }) => data.groups)
+  const trained = planned.filter(({ purpose }) => purpose === 'train')
+  const { rows } = rescoreAll(log)
+  const row = (kind: string, rule: string) =>
+    rows.find((one) => one.kind === kind && one.rule === rule)?.playing
+  assert.is(row('taskSampler', 'uniform')?.groups, trained.length)
+  // The horizon of the first of three stages is half of the run's.
+  const limit = Math.round(loggedConfig(startsOf(log).last.data.config).environment.maxSteps / 2)
+  const steps = [...log.events({ types: ['TrajectoryCompleted'] })].flatMap(({ data }) =>
+    data.purpose === 'evaluation' ? [] : [data.steps],
+  )
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+  assert.equal(row('horizon', 'stages'), {
+    ...{ groups: planned.length, otherwise: planned.length, unit: 'steps' },
+    ...{ before: sum(steps), after: sum(steps.map((count) => Math.min(count, limit))) },
+  })
+  // Only a task that mostly succeeds is played less.
+  const size = row('groupSize', 'by-success')
+  assert.ok((size?.after ?? Infinity) <= (size?.before ?? 0))
+  log.close()
+})
+
+test('a rule that the config of the run cannot hold is refused by name, and the last line counts it', () => {
   const config = smallConfig({ rewardModel: { mode: 'off' }, learning: { reward: 'outcome' } })
   const log = recordLoop(temporaryFolder(), 'unjudged', config)
   const found = rescoreAll(log)
   const refused = found.rows.filter((row) => row.refused !== null)
   assert.ok(refused.some(({ rule }) => rule === 'gated'))
-  for (const { rule, refused: why } of refused)
-    assert.match(why ?? '', /needs (verdicts|progress)|lacks/, rule)
+  for (const { rule, refused: why } of refused) assert.match(why ?? '', /needs (verdicts|progress)/, rule)
   assert.match(
     ruleLines(found, 1).at(-1) ?? '',
     new RegExp(`^rules=\\d+ steps=\\d+ refused=${refused.length}$`),
@@ -75,7 +107,7 @@ test("a user's rules have rows as well, and keys beside hold for every rule", as
   const { rows } = rescoreAll(log, set)
   for (const rule of ['no-repeats', 'centred', 'at-least-two-wins', 'ever-solved'])
     assert.ok(rows.find((row) => row.rule === rule)?.figures, rule)
-  assert.not(rows.some(({ rule }) => rule === 'frontier'))
+  assert.ok(rows.find(({ rule }) => rule === 'frontier')?.playing)
   assert.is.not(rows.find(({ rule }) => rule === 'integrated')?.figures?.moved, 0)
   assert.throws(() => rescoreAll(log, ['run.seed=3']), /run.seed is no key/)
   log.close()

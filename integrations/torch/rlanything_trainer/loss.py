@@ -28,6 +28,8 @@ def policy_loss(logprobs, behaviour, reference, advantages, weights, members, op
     `chosen` is 1 where the objective is about the row, else 0 (all rows where None); `bonus` is the entropies of the rows times
     their weight in the mean of the optimiser step.
     """
+    if options.get("mismatch") is not None:
+        raise Unfit("mismatch is not known to this trainer: leave the key out, or train with the local models")
     ratio = _ratio(logprobs - behaviour, members, options.get("ratio", "token"))
     name = options.get("objective", "clip")
     if name not in OBJECTIVES:

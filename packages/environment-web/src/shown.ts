@@ -1,4 +1,4 @@
-/** What pages show after some actions. Pages are deterministic, so a reading is kept by its task and actions. */
+/** Pages after some actions. Pages are deterministic, so a reading is kept by its task and actions. */
 import type { Task } from 'rlanything/environments'
 import { RlError } from 'rlanything/kit'
 import { createMemo } from './memo.ts'

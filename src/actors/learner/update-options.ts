@@ -47,7 +47,7 @@ export function trainingAt(section: Section, { iteration, iterations, samples }:
  */
 export function updateOptions(training: Training, seed: Seed, temperature = 1): UpdateOptions {
   const { clipLow, clipHigh, dualClip, klWeight, objective, ratio, constantTokens } = training
-  const { entropyWeight, entropyShare, offPolicyLimit } = training
+  const { entropyWeight, entropyShare, offPolicyLimit, mismatch } = training
   const aggregate = training.aggregate === 'constant' ? { constantTokens } : training.aggregate
   return {
     temperature,
@@ -63,6 +63,7 @@ export function updateOptions(training: Training, seed: Seed, temperature = 1): 
       entropyWeight,
       entropyShare,
       offPolicyLimit,
+      ...(mismatch === undefined ? {} : { mismatch }),
     },
     learningRate: training.learningRate,
     weightDecay: training.weightDecay,

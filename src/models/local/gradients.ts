@@ -11,9 +11,15 @@ import { type ForwardOptions, headName, headWeight, hiddenStates, pack } from '.
 /** The parts of a sample that scoring needs. */
 export type ScoredSample = Pick<TrainingSample, 'tokens' | 'mask' | 'allowed'>
 
+/** A sample of an update. */
+export type UpdateSample = TrainingSample & {
+  /** [T] Log-probs when the update began. Absent if the loss corrects no mismatch. */
+  readonly startedLogprobs?: Float32Array
+}
+
 /** A sample with its weights in an optimiser step. */
 export type WeightedSample = {
-  readonly sample: TrainingSample
+  readonly sample: UpdateSample
   /** Weight of each of its trained tokens in the loss. */
   readonly weight: number
   /** Weight of each token in the step's mean entropy. Read only if there is an entropy bonus. */
@@ -62,6 +68,9 @@ export async function lossGradients(
     const given = {
       logprobs: tf.slice(out, [0, 0], [1, rows.count]).reshape([rows.count]) as tf.Tensor1D,
       behaviour: column(({ sample }, t) => sample.logprobs[t]!),
+      ...(loss.kind === 'policy' && loss.mismatch
+        ? { started: column(({ sample }, t) => (sample.startedLogprobs ?? sample.logprobs)[t]!) }
+        : {}),
       reference: column(({ sample }, t) => (sample.referenceLogprobs ?? sample.logprobs)[t]!),
       advantages: column(({ sample }, t) => sample.advantages[t]!),
       weights: column(({ weight }) => weight),

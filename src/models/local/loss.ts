@@ -13,6 +13,8 @@ export type LossRows = {
   readonly logprobs: tf.Tensor1D
   /** Log-probs when the tokens were sampled. */
   readonly behaviour: tf.Tensor1D
+  /** Log-probs when the update began. Needed for `mismatch`. */
+  readonly started?: tf.Tensor1D
   /** Log-probs of the KL reference. */
   readonly reference: tf.Tensor1D
   readonly advantages: tf.Tensor1D
@@ -53,6 +55,9 @@ const GATES = { positive: 1, negative: 1.05 }
  *            J = max(J, dualClip A) if A < 0                         dual clip, arXiv 1912.09729, equation 5
  *     cispo: J = stop(min(r, 1 + clipHigh)) A logprobs               MiniMax-M1, arXiv 2506.13585, equation 4
  *     sapo:  J = 4 / t sigmoid(t (r - 1)) A, t by the sign of A      arXiv 2511.20347, equation 6
+ *     with a mismatch: r has the log-probs at the start of the update, pi_s, in the place of behaviour, and J is multiplied by
+ *       w = min(pi_s / behaviour, limit), or 0 above the limit, of the token or of its sample   TRL and DART, arXiv 2509.23866;
+ *                                                            without a limit: decoupled PPO, AReaL, arXiv 2505.24298
  *     k3 = exp(ref - logprobs) - 1 - (ref - logprobs) >= 0    Schulman, "Approximating KL divergence"; RLAnything, arXiv 2602.02488
  *     J = 0 if A < 0 and the mean of behaviour - logprobs over the sample is above offPolicyLimit   DeepSeek-V3.2, arXiv 2512.02556
  *     J = 0 for rows that are not chosen                             by entropy: arXiv 2506.01939
@@ -65,7 +70,9 @@ export function policyLoss(rows: LossRows, options: PolicyLossOptions): LossTerm
     ratioOf(rows, options),
     options,
   )
-  const kept = [keptByRatio(rows, options), chosen].filter((mask) => mask !== undefined)
+  const kept = [keptByRatio(rows, options), mismatchWeights(rows, options), chosen].filter(
+    (mask) => mask !== undefined,
+  )
   const objective = kept.reduce<tf.Tensor>((sum, mask) => sum.mul(mask), whole)
   const kl = k3(logprobs, reference)
   const loss = kl.mul(options.klWeight).sub(objective).mul(weights).sum() as tf.Scalar
@@ -79,8 +86,23 @@ export function policyLoss(rows: LossRows, options: PolicyLossOptions): LossTerm
 }
 
 /** Returns whether the loss of a row depends on other rows of its sample. */
-export function readsSamples({ ratio, offPolicyLimit }: PolicyLossOptions): boolean {
-  return ratio === 'sequence' || typeof offPolicyLimit === 'number'
+export function readsSamples({ ratio, offPolicyLimit, mismatch }: PolicyLossOptions): boolean {
+  return ratio === 'sequence' || typeof offPolicyLimit === 'number' || mismatch?.level === 'sequence'
+}
+
+/** Returns the importance weights of the rows for the way from sampling to the start of the update. They have no gradient. */
+function mismatchWeights(
+  { started, behaviour, members }: LossRows,
+  { mismatch }: PolicyLossOptions,
+): tf.Tensor | undefined {
+  if (mismatch === undefined) return undefined
+  const { kind, level, limit } = mismatch
+  const logs = started!.sub(behaviour) as tf.Tensor1D
+  const weights = limited(level === 'token' ? logs : sampleSums(members!, logs)).exp()
+  if (limit === null) return weights
+  return kind === 'truncate'
+    ? tf.minimum(weights, limit)
+    : weights.mul(weights.lessEqual(limit).cast('float32'))
 }
 
 /** Returns 0 for rows of negative advantage whose sample the policy has left, else 1. Returns undefined without a limit. */
@@ -107,16 +129,27 @@ function entropyBonus(
 /** Returns for each row the mean over its sample, [rows]. */
 function sampleMeans(members: tf.Tensor2D, values: tf.Tensor): tf.Tensor1D {
   const means = tf.matMul(members, values.reshape([-1, 1]) as tf.Tensor2D)
-  // A row belongs to the sample whose entry in its column of `members` is not 0.
-  const own = tf.matMul(members.notEqual(0).cast('float32') as tf.Tensor2D, means, true)
-  return own.reshape([-1]) as tf.Tensor1D
+  return tf.matMul(belonging(members), means, true).reshape([-1]) as tf.Tensor1D
+}
+
+/** Returns for each row the sum over its sample, [rows]. */
+function sampleSums(members: tf.Tensor2D, values: tf.Tensor): tf.Tensor1D {
+  const own = belonging(members)
+  return tf
+    .matMul(own, tf.matMul(own, values.reshape([-1, 1]) as tf.Tensor2D), true)
+    .reshape([-1]) as tf.Tensor1D
+}
+
+/** Returns 1 for the rows of each sample, [samples, rows]. A row belongs to the sample whose entry in its column is not 0. */
+function belonging(members: tf.Tensor2D): tf.Tensor2D {
+  return members.notEqual(0).cast('float32') as tf.Tensor2D
 }
 
 function ratioOf(
-  { logprobs, behaviour, members }: LossRows,
+  { logprobs, behaviour, started = behaviour, members }: LossRows,
   { ratio = 'token' }: PolicyLossOptions,
 ): tf.Tensor {
-  const logs = logprobs.sub(behaviour)
+  const logs = logprobs.sub(started)
   return limited(ratio === 'token' ? (logs as tf.Tensor1D) : sampleMeans(members!, logs)).exp()
 }
 

@@ -148,7 +148,7 @@ function compact<T extends Int32Array | Uint8Array | Float32Array>(array: T): T 
   return (array.byteLength === array.buffer.byteLength ? array : array.slice()) as T
 }
 
-/** What the worker reads of a request beside its prompt. */
+/** Parts of a request that the worker reads beside its prompt. */
 const SENT = [
   'maxTokens',
   'temperature',

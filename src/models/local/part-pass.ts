@@ -1,8 +1,14 @@
 import { itemAt } from '../../item-at.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
-import type { LossOptions, TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
+import type { LossOptions, UpdateMetrics, UpdateOptions } from '../port.ts'
 import { chosenTokens } from './chosen-tokens.ts'
-import { countTrained, lossGradients, type RowOptions, type WeightedSample } from './gradients.ts'
+import {
+  countTrained,
+  lossGradients,
+  type RowOptions,
+  type UpdateSample,
+  type WeightedSample,
+} from './gradients.ts'
 import { tokenWeights } from './loss.ts'
 import { microBatches, tokensOf } from './micro-batches.ts'
 import { squaredNorm } from './optimizer.ts'
@@ -41,7 +47,7 @@ export type PartPass = {
 /** Returns sums and gradient of one part over its micro-batches. The caller disposes the gradients. */
 export async function passOver(
   model: LocalModel,
-  part: readonly TrainingSample[],
+  part: readonly UpdateSample[],
   { options, names, frozenLayers, budget, keptTokens }: Setup,
 ): Promise<PartPass> {
   const { loss, temperature } = options

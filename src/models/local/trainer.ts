@@ -3,7 +3,7 @@ import { rng } from '../../random.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
 import { checkOptions, checkSample } from './check-update.ts'
-import { countTrained, type ScoredSample } from './gradients.ts'
+import { countTrained, type ScoredSample, type UpdateSample } from './gradients.ts'
 import { createLeash } from './leash.ts'
 import { drift } from './loss.ts'
 import { LEAST_PASS, type Passes } from './memory.ts'
@@ -66,7 +66,8 @@ export function createTrainer(model: LocalModel): Trainer {
       const setup: Setup = { options, names, frozenLayers, budget, keptTokens }
       if (options.resetOptimizer) optimizer.reset()
       const trained = samples.filter((sample) => countTrained(sample) > 0)
-      const parts = split(rng(options.seed).shuffle(trained), options.updates)
+      const started = await withStarted(model, trained, options, budget)
+      const parts = split(rng(options.seed).shuffle(started), options.updates)
       const leash = createLeash(model.params, names, options)
       const totals = createTotals()
       let stopped: UpdateMetrics['stopped'] = null
@@ -113,6 +114,18 @@ export function createTrainer(model: LocalModel): Trainer {
     },
     dispose: () => optimizer.dispose(),
   }
+}
+
+/** Returns the samples with their log-probs under the present weights, if the loss corrects a mismatch. */
+async function withStarted(
+  model: LocalModel,
+  samples: readonly TrainingSample[],
+  { loss, temperature }: UpdateOptions,
+  budget: number,
+): Promise<readonly UpdateSample[]> {
+  if (loss.kind !== 'policy' || loss.mismatch === undefined) return samples
+  const scored = await rowValues(model, samples, 'logprob', { budget, temperature })
+  return samples.map((sample, i) => ({ ...sample, startedLogprobs: itemAt(scored, i) }))
 }
 
 /** Counts the results of an update. */

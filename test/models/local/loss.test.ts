@@ -30,6 +30,7 @@ function evaluate(
   options: PolicyLossOptions,
   reference = behaviour,
   counts = [logprobs.length],
+  started: number[] | null = null,
 ) {
   return tf.tidy(() => {
     const fixed = {
@@ -38,6 +39,7 @@ function evaluate(
       advantages: tf.tensor1d(advantages),
       weights: tf.fill([logprobs.length], 1 / logprobs.length) as tf.Tensor1D,
       members: membersOf(counts),
+      ...(started ? { started: tf.tensor1d(started) } : {}),
     }
     const { value, grad } = tf.valueAndGrad(
       (x) => policyLoss({ ...fixed, logprobs: x as tf.Tensor1D }, options).loss,
@@ -138,6 +140,66 @@ test('a sample that the policy has left keeps what is to its credit, and its neg
   assert.is(gradient[0], 0)
   near(gradient[1], (-2 * Math.exp(-0.3)) / 3)
   near(gradient[2], Math.exp(-0.4) / 3)
+})
+
+test('a mismatch weighs each token by the way from sampling to the start of the update', () => {
+  const [a, b, c] = [Math.log(2), Math.log(4), Math.log(0.5)]
+  const cases: [PolicyLossOptions['mismatch'], weights: readonly number[]][] = [
+    [{ kind: 'truncate', level: 'token', limit: 3 }, [2, 3, 0.5]],
+    [{ kind: 'mask', level: 'token', limit: 3 }, [2, 0, 0.5]],
+    // The first sample has two tokens, and their product is 8.
+    [{ kind: 'truncate', level: 'sequence', limit: 3 }, [3, 3, 0.5]],
+    [{ kind: 'mask', level: 'sequence', limit: 3 }, [0, 0, 0.5]],
+    [{ kind: 'mask', level: 'sequence', limit: 9 }, [8, 8, 0.5]],
+    [{ kind: 'truncate', level: 'token', limit: null }, [2, 4, 0.5]],
+  ]
+  const started = [-1, -2, -3]
+  const behaviour = started.map((value, i) => value - [a, b, c][i])
+  // One token has moved by 1.1 since the start of the update, and one beyond the clip.
+  const logprobs = started.map((value, i) => value + [Math.log(1.1), Math.log(1.5), 0][i])
+  const advantages = [1, 1, -1]
+  for (const [mismatch, weights] of cases) {
+    const { loss, gradient } = evaluate(
+      logprobs,
+      behaviour,
+      advantages,
+      { ...PPO, mismatch },
+      started,
+      [2, 1],
+      started,
+    )
+    near(loss, -(weights[0] * 1.1 + weights[1] * 1.2 - weights[2]) / 3)
+    near(gradient[0], (-weights[0] * 1.1) / 3)
+    assert.is(gradient[1], 0)
+    near(gradient[2], weights[2] / 3)
+  }
+})
+
+test('without a difference to the start of the update a mismatch changes nothing', () => {
+  const pairs = fc.array(
+    fc.record({
+      logprob: fc.double({ min: -4, max: 0, noNaN: true }),
+      behaviour: fc.double({ min: -4, max: 0, noNaN: true }),
+      advantage: fc.double({ min: -2, max: 2, noNaN: true }),
+    }),
+    { minLength: 1, maxLength: 6 },
+  )
+  fc.assert(
+    fc.property(
+      pairs,
+      fc.constantFrom('truncate' as const, 'mask' as const),
+      fc.constantFrom('token' as const, 'sequence' as const),
+      (rows, kind, level) => {
+        const column = (key: 'logprob' | 'behaviour' | 'advantage') => rows.map((row) => row[key])
+        const given = [column('logprob'), column('behaviour'), column('advantage')] as const
+        const mismatch = { kind, level, limit: 3 }
+        const plain = evaluate(...given, PPO)
+        const other = evaluate(...given, { ...PPO, mismatch }, given[1], [rows.length], given[1])
+        assert.equal(other, plain)
+      },
+    ),
+    { numRuns: 50 },
+  )
 })
 
 test('what is not chosen has no objective, but its share of the KL', () => {

@@ -221,6 +221,32 @@ test('the tokens of highest entropy are those of the whole step, however it is c
   assert.ok(apart(all) > 1e-4, `${apart(all)}`)
 })
 
+test('a mismatch is measured once, when the update begins', async () => {
+  await tryBackend('cpu')
+  const mask = { kind: 'mask', level: 'token', limit: 3 } as const
+  const weightsAfter = async (mismatch: typeof mask | undefined, shift: number) => {
+    const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+    const trainer = createTrainer(model)
+    const samples = samplesOf(model, 6)
+    const scored = await trainer.score(samples)
+    const given = samples.map((sample, i) => ({
+      ...sample,
+      logprobs: (scored[i] ?? sample.logprobs).map((value) => value - shift),
+    }))
+    await trainer.update(given, { ...OPTIONS, loss: { ...LOSS, klWeight: 0, mismatch }, updates: 2 })
+    const found = await weightsOf(model)
+    trainer.dispose()
+    return found
+  }
+  const apart = (a: Map<string, Float32Array>, b: Map<string, Float32Array>) =>
+    Math.max(...[...a].map(([name, values]) => relativeError(b.get(name)!, values)))
+  const plain = await weightsAfter(undefined, 0)
+  assert.ok(apart(plain, await weightsAfter(mask, 0)) < 1e-4)
+  // Every token was sampled by weights that gave it e^-2 of its present probability, so each is left out.
+  const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+  assert.ok(apart(await weightsOf(model), await weightsAfter(mask, 2)) < 1e-6)
+})
+
 for (const backend of ['wasm-blas', 'cpu', 'tensorflow'] as const)
   test(`${backend}: of the upper layers alone, an update is what it would be with all, and the others stay`, async () => {
     if (!(await tryBackend(backend))) return
