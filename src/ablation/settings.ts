@@ -79,12 +79,18 @@ export const PART_NAMES = Object.keys(PARTS) as readonly Part[]
 export const CHOICE_NAMES = Object.keys(CHOICES) as readonly Choice[]
 export const SETTING_NAMES: readonly Setting[] = [...PART_NAMES, ...CHOICE_NAMES]
 
-/** Tasks of an ablation are made with seeds that no other config uses: nothing was tuned on them. */
-const TASK_SEED = 9_000
+/**
+ * Tasks of an ablation are made with seeds that no other config uses. Settings that were tuned on some task
+ * seeds are confirmed on others.
+ */
+export const TASK_SEED = 9_000
 
-/** The keys that a setting and a seed change. Of a seed all settings share tasks, cold starts and random draws. */
-export function wordsOf(setting: Setting, seed: number): readonly string[] {
-  return [...SETTINGS[setting].words, `run.seed=${seed}`, `environment.seed=${TASK_SEED + seed}`]
+/**
+ * Returns the keys that a setting and a seed change. Of a seed all settings share tasks, cold starts and random draws. Seed N has
+ * the tasks of `taskSeed` + N.
+ */
+export function wordsOf(setting: Setting, seed: number, taskSeed: number): readonly string[] {
+  return [...SETTINGS[setting].words, `run.seed=${seed}`, `environment.seed=${taskSeed + seed}`]
 }
 
 /**

@@ -1,30 +1,28 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import { begun, checkSettings, resumed } from '../ablation/begin.ts'
 import { completedRow, type HeadRun, playRun, runId } from '../ablation/head-run.ts'
 import { measureAgain } from '../ablation/measure-again.ts'
 import { reportFiles } from '../ablation/report.ts'
-import {
-  ablationKey,
-  baseConfig,
-  newResults,
-  type Results,
-  readResults,
-  writeResults,
-} from '../ablation/results.ts'
+import { ablationKey, baseConfig, type Results, writeResults } from '../ablation/results.ts'
 import type { Row } from '../ablation/row.ts'
 import { plannedRuns, playAll } from '../ablation/schedule.ts'
-import { CHOICE_NAMES, PART_NAMES, type Setting, settingsOf } from '../ablation/settings.ts'
+import {
+  CHOICE_NAMES,
+  PART_NAMES,
+  type Setting,
+  settingsOf,
+  TASK_SEED,
+  wordsOf,
+} from '../ablation/settings.ts'
 import { duration } from '../actors/head/terminal/progress.ts'
 import { runsFolder } from '../broker/connection.ts'
-import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
-import { loadConfig, loggable } from '../config.ts'
-import { RlError } from '../errors.ts'
+import { parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
+import { loggable } from '../config.ts'
 import { wilson } from '../learning/interval.ts'
 import type { Command } from './command.ts'
-
-const CONFIG = 'config/ablation.yaml'
 
 export const command: Command = {
   summary: 'what each part of the loop is worth: paired runs of seven settings, with intervals',
@@ -38,9 +36,10 @@ All settings of a seed share tasks, cold starts and random draws. An iteration h
   --settings LIST   of ${PART_NAMES.slice(0, 4).join(', ')},
                     ${PART_NAMES.slice(4).join(', ')}   (these)
                     or policy+reward with one published rule: ${CHOICE_NAMES.join(', ')}
+  --task-seed N     run S of a setting has the tasks of seed N + S                     (${TASK_SEED})
   --budget MINUTES  begins no run that would probably end later
   --resume          goes on after the rows in OUT, with the config with which they began
-  --config FILE     config that the settings change                                    (${CONFIG})
+  --config FILE     config that the settings change                                    (config/ablation.yaml)
   --set KEY=VALUE   changes one key of it; may be repeated
   --parallel N      runs at a time                                                     (one a core)
   --out FOLDER      for ablation.md, ablation.json and the curves                      (docs/results)
@@ -55,6 +54,7 @@ first and the last judge of a run judge the same rollouts. Ctrl-C pauses the run
         options: {
           seeds: { type: 'string', default: '5' },
           settings: { type: 'string' },
+          'task-seed': { type: 'string' },
           budget: { type: 'string' },
           resume: { type: 'boolean', default: false },
           config: { type: 'string' },
@@ -77,29 +77,15 @@ first and the last judge of a run judge the same rollouts. Ctrl-C pauses the run
     const out = values.out ?? 'docs/results'
     const file = join(out, 'ablation.json')
     const commandText = ['npm run -s rl -- ablate', ...argv.filter((word) => word !== '--resume')].join(' ')
-    const results = values.resume ? resumed(file, values) : begun(file, commandText, values)
+    const given = values['task-seed']
+    const words = {
+      config: values.config,
+      set: values.set,
+      taskSeed: given === undefined ? undefined : wholeNumber('--task-seed', given),
+    }
+    const results = values.resume ? resumed(file, words) : begun(file, commandText, words)
     return ablate(results, { file, out, settings, seeds, parallel, budgetMs, json: values.json ?? false })
   },
-}
-
-type Words = { readonly config?: string; readonly set?: string[] }
-
-function begun(file: string, command: string, { config = CONFIG, set }: Words): Results {
-  if (existsSync(file))
-    throw new RlError(`${file} holds an ablation already`, {
-      code: 'ablate.exists',
-      hint: '--resume goes on with it; --out FOLDER begins another',
-    })
-  return newResults(command, loadConfig({ file: config, set, env: process.env }))
-}
-
-function resumed(file: string, { config, set }: Words): Results {
-  if (config !== undefined || set !== undefined)
-    throw new RlError('a resumed ablation keeps its config', {
-      code: 'cli.usage',
-      hint: 'omit --config and --set, or begin another with --out FOLDER',
-    })
-  return readResults(file)
 }
 
 type Options = {
@@ -120,7 +106,10 @@ async function ablate(results: Results, options: Options): Promise<number> {
   const configFile = join(runsFolder(), `ablate-${key}.yaml`)
   mkdirSync(runsFolder(), { recursive: true })
   writeFileSync(configFile, stringify(loggable(baseConfig(results))))
+  const { taskSeed } = results
   const runs = plannedRuns(settings, seeds, results.rows)
+  const wanted = settings.filter((setting) => runs.some((run) => run.setting === setting))
+  await checkSettings(wanted, { configFile, taskSeed })
   const stop = interruption()
   const lasted: number[] = []
   let ended = 0
@@ -146,6 +135,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
     const row = await playRun(run, {
       key,
       configFile,
+      words: wordsOf(run.setting, run.seed, taskSeed),
       signal: stop.signal,
       onLine: (line) => {
         if (/^(evaluation|stalled|failed|iteration \d*[05]\/)/.test(line)) say(`${name}: ${line}`)
@@ -177,10 +167,11 @@ async function ablate(results: Results, options: Options): Promise<number> {
     writeReport(out, results)
   }
   const missing = plannedRuns(settings, seeds, results.rows).length
-  say(
+  const tell = json ? say : printLine
+  tell(
     missing === 0
       ? `complete: ${join(out, 'ablation.md')}`
-      : `${missing} runs are missing; go on with: npm run -s rl -- ablate --resume --seeds ${seeds}`,
+      : `${missing} runs are missing; go on with: npm run -s rl -- ablate --resume --seeds ${seeds} --settings ${settings.join(',')} --out ${out}`,
   )
   return stop.signal.aborted ? 130 : 0
 }

@@ -1,0 +1,51 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { stringify } from 'yaml'
+import { begun, checkSettings, resumed } from '../../src/ablation/begin.ts'
+import { ablationKey, writeResults } from '../../src/ablation/results.ts'
+import { wordsOf } from '../../src/ablation/settings.ts'
+import { loadConfig, loggable } from '../../src/config.ts'
+import { rowWith } from './rows.ts'
+
+const folder = () => mkdtempSync(join(tmpdir(), 'ablate-'))
+
+test('the seed of the tasks is a word of its own, and no other word may set it', () => {
+  const path = join(folder(), 'ablation.json')
+  const tuning = begun(path, 'tune', {})
+  const confirming = begun(path, 'confirm', { taskSeed: 77_000 })
+  assert.equal([tuning.taskSeed, confirming.taskSeed], [9_000, 77_000])
+  assert.is.not(ablationKey(tuning), ablationKey(confirming))
+  assert.ok(wordsOf('outcome-only', 2, confirming.taskSeed).includes('environment.seed=77002'))
+  assert.throws(
+    () => begun(path, 'tune', { set: ['environment.seed=6001'] }),
+    (error: { code: string; hint: string }) => error.code === 'cli.usage' && /--task-seed/.test(error.hint),
+  )
+})
+
+test('a resumed ablation keeps its task seed, and its rows say which', () => {
+  const path = join(folder(), 'ablation.json')
+  const row = { ...rowWith('policy', 2, 1, 2), taskSeed: null }
+  writeResults(path, { ...begun(path, 'confirm', { taskSeed: 77_000 }), rows: [row] })
+  assert.is(resumed(path, { taskSeed: 77_000 }).rows[0]?.taskSeed, 77_002)
+  assert.is(resumed(path, {}).taskSeed, 77_000)
+  assert.throws(() => resumed(path, { taskSeed: 6_000 }), /--task-seed 6000, but the runs .* have 77000/)
+})
+
+test('a setting that the config cannot play is refused by its name, before any run', async () => {
+  const configFile = join(folder(), 'config.yaml')
+  const config = loadConfig({
+    set: ['rewardModel.provider=openai', 'rewardModel.model=gpt-4o-mini', 'rewardModel.mode=fixed'],
+  })
+  writeFileSync(configFile, stringify(loggable(config)))
+  await checkSettings(['outcome-only'], { configFile, taskSeed: 9_000 })
+  const error = await checkSettings(['policy+reward'], { configFile, taskSeed: 9_000 }).then(
+    () => null,
+    (reason: Error) => reason,
+  )
+  assert.match(String(error?.message), /^setting policy\+reward: .*co-trained/)
+})
+
+test.run()
