@@ -2,19 +2,21 @@
 import { existsSync } from 'node:fs'
 import { loadConfig, openConfig } from '../config.ts'
 import { explain, RlError } from '../errors.ts'
+import { regimeFile } from './regimes.ts'
 import { newResults, type Results, readResults } from './results.ts'
 import { type Setting, wordsOf } from './settings.ts'
 
 const CONFIG = 'config/ablation.yaml'
 
 export type Words = {
+  readonly regime?: string | undefined
   readonly config?: string | undefined
   readonly set?: readonly string[] | undefined
   readonly taskSeed?: number | undefined
 }
 
 /** @throws RlError `ablate.exists`, `cli.usage`, or what is wrong with the config */
-export function begun(file: string, command: string, { config = CONFIG, set, taskSeed }: Words): Results {
+export function begun(file: string, command: string, { regime, config, set, taskSeed }: Words): Results {
   if (existsSync(file))
     throw new RlError(`${file} holds an ablation already`, {
       code: 'ablate.exists',
@@ -26,11 +28,18 @@ export function begun(file: string, command: string, { config = CONFIG, set, tas
       code: 'cli.usage',
       hint: 'use --task-seed N: run N of a setting has the tasks of that seed + N',
     })
-  return newResults(command, loadConfig({ file: config, set: set ?? [], env: process.env }), taskSeed)
+  if (regime !== undefined && config !== undefined)
+    throw new RlError(`--regime ${regime} and --config ${config} both give a config`, {
+      code: 'cli.usage',
+      hint: 'name one of them; --set changes keys of either',
+    })
+  const path = regime === undefined ? (config ?? CONFIG) : regimeFile(regime)
+  const read = loadConfig({ file: path, set: set ?? [], env: process.env })
+  return newResults(command, read, { taskSeed, regime })
 }
 
 /** @throws RlError `cli.usage`, `ablate.nothing`, `ablate.bad-file` */
-export function resumed(file: string, { config, set, taskSeed }: Words): Results {
+export function resumed(file: string, { regime, config, set, taskSeed }: Words): Results {
   if (config !== undefined || set !== undefined)
     throw new RlError('a resumed ablation keeps its config', {
       code: 'cli.usage',
@@ -41,6 +50,11 @@ export function resumed(file: string, { config, set, taskSeed }: Words): Results
     throw new RlError(`--task-seed ${taskSeed}, but the runs of ${file} have ${results.taskSeed}`, {
       code: 'cli.usage',
       hint: 'omit --task-seed, or begin another with --out FOLDER',
+    })
+  if (regime !== undefined && regime !== results.regime)
+    throw new RlError(`--regime ${regime}, but the runs of ${file} have ${results.regime ?? 'none'}`, {
+      code: 'cli.usage',
+      hint: 'omit --regime, or begin another with --out FOLDER',
     })
   return results
 }

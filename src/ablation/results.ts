@@ -14,6 +14,8 @@ const schema = z.strictObject({
   command: z.string(),
   /** Before any setting's changes. */
   config: z.record(z.string(), z.unknown()),
+  /** Name of its config in config/regimes. Null: another config. */
+  regime: z.string().nullable().default(null),
   /** Seed N has the tasks of this seed + N. Older files do not name it. */
   taskSeed: z.int().nonnegative().default(TASK_SEED),
   /** One row a run, in order of their ends. */
@@ -22,8 +24,11 @@ const schema = z.strictObject({
 
 export type Results = z.infer<typeof schema>
 
-export function newResults(command: string, config: Config, taskSeed = TASK_SEED): Results {
-  return { command, config: loggable(config), taskSeed, rows: [] }
+type Named = { readonly taskSeed?: number | undefined; readonly regime?: string | undefined }
+
+export function newResults(command: string, config: Config, named: Named = {}): Results {
+  const { taskSeed = TASK_SEED, regime = null } = named
+  return { command, config: loggable(config), regime, taskSeed, rows: [] }
 }
 
 export function readResults(path: string): Results {

@@ -1,5 +1,5 @@
 /** The settings of an ablation: each is the same config with a few keys changed. */
-import { RlError } from '../errors.ts'
+import { unknownName } from './regimes.ts'
 
 const FIXED_TASKS = 'adaptation.enabled=false'
 
@@ -101,10 +101,6 @@ export function settingsOf(list: string | undefined): readonly Setting[] {
   if (list === undefined) return PART_NAMES
   const names = list.split(',').map((name) => name.trim())
   for (const name of names)
-    if (!Object.hasOwn(SETTINGS, name))
-      throw new RlError(`'${name}' is no setting`, {
-        code: 'cli.usage',
-        hint: `they are ${SETTING_NAMES.join(', ')}`,
-      })
+    if (!Object.hasOwn(SETTINGS, name)) throw unknownName('setting', name, SETTING_NAMES)
   return SETTING_NAMES.filter((name) => names.includes(name))
 }

@@ -39,6 +39,7 @@ All settings of a seed share tasks, cold starts and random draws. An iteration h
   --task-seed N     run S of a setting has the tasks of seed N + S                     (${TASK_SEED})
   --budget MINUTES  begins no run that would probably end later
   --resume          goes on after the rows in OUT, with the config with which they began
+  --regime NAME     config of config/regimes: default, small-pool, weak-start, long, coding, alfworld, smollm2
   --config FILE     config that the settings change                                    (config/ablation.yaml)
   --set KEY=VALUE   changes one key of it; may be repeated
   --parallel N      runs at a time                                                     (one a core)
@@ -55,6 +56,7 @@ first and the last judge of a run judge the same rollouts. Ctrl-C pauses the run
           seeds: { type: 'string', default: '5' },
           settings: { type: 'string' },
           'task-seed': { type: 'string' },
+          regime: { type: 'string' },
           budget: { type: 'string' },
           resume: { type: 'boolean', default: false },
           config: { type: 'string' },
@@ -79,6 +81,7 @@ first and the last judge of a run judge the same rollouts. Ctrl-C pauses the run
     const commandText = ['npm run -s rl -- ablate', ...argv.filter((word) => word !== '--resume')].join(' ')
     const given = values['task-seed']
     const words = {
+      regime: values.regime,
       config: values.config,
       set: values.set,
       taskSeed: given === undefined ? undefined : wholeNumber('--task-seed', given),

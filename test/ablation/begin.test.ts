@@ -1,16 +1,18 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { begun, checkSettings, resumed } from '../../src/ablation/begin.ts'
+import { regimeFile, regimeNames } from '../../src/ablation/regimes.ts'
 import { ablationKey, writeResults } from '../../src/ablation/results.ts'
-import { wordsOf } from '../../src/ablation/settings.ts'
+import { settingsOf, wordsOf } from '../../src/ablation/settings.ts'
 import { loadConfig, loggable } from '../../src/config.ts'
 import { rowWith } from './rows.ts'
 
 const folder = () => mkdtempSync(join(tmpdir(), 'ablate-'))
+const hints = (pattern: RegExp) => (error: { hint: string }) => pattern.test(error.hint)
 
 test('the seed of the tasks is a word of its own, and no other word may set it', () => {
   const path = join(folder(), 'ablation.json')
@@ -46,6 +48,24 @@ test('a setting that the config cannot play is refused by its name, before any r
     (reason: Error) => reason,
   )
   assert.match(String(error?.message), /^setting policy\+reward: .*co-trained/)
+})
+
+test('every regime is a config, and a name that is none has the nearest', () => {
+  const path = join(folder(), 'ablation.json')
+  assert.is(regimeNames().length, 7)
+  for (const regime of regimeNames()) {
+    const { module, source } = parse(readFileSync(regimeFile(regime), 'utf8')).environment ?? {}
+    assert.is(module, undefined)
+    if (regime === 'coding') continue // A package's setting, which `rl` loads.
+    const set = source === 'data' ? ['environment.data=somewhere'] : []
+    assert.is(begun(path, 'x', { regime, set }).regime, regime)
+  }
+  assert.throws(() => begun(path, 'x', { regime: 'small-pol' }), hints(/nearest is small-pool/))
+  assert.throws(() => settingsOf('outcome-onyl'), hints(/nearest is outcome-only/))
+  const set = ['evaluation.splits=[in-domian]']
+  assert.throws(() => begun(path, 'x', { regime: 'default', set }), hints(/nearest is in-domain/))
+  assert.throws(() => begun(path, 'x', { regime: 'alfworld' }), /environment.data/)
+  assert.throws(() => begun(path, 'x', { regime: 'long', config: 'a.yaml' }), /both give a config/)
 })
 
 test.run()
