@@ -110,7 +110,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
   const place = ({ iteration, split }: Row['evaluations'][number]) =>
     iteration * splits.length + splits.indexOf(split)
   row.evaluations.sort((a, b) => place(a) - place(b))
-  if (setting !== 'policy+reward+environment') row.accepted = []
+  if (!config.adaptation.enabled || setting === 'before') row.accepted = []
   row.seconds = (endedMs - beganMs) / 1000
   Object.assign(row, measuredByTrajectories(log))
   return row

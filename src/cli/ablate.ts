@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { begun, checkSettings, resumed } from '../ablation/begin.ts'
+import { checkTimed, isReady, wordsOfRun } from '../ablation/controls.ts'
 import { completedRow, type HeadRun, playRun, runId } from '../ablation/head-run.ts'
 import { measureAgain } from '../ablation/measure-again.ts'
 import { reportFiles } from '../ablation/report.ts'
@@ -11,11 +12,11 @@ import type { Row } from '../ablation/row.ts'
 import { plannedRuns, playAll } from '../ablation/schedule.ts'
 import {
   CHOICE_NAMES,
+  OTHER_NAMES,
   PART_NAMES,
   type Setting,
   settingsOf,
   TASK_SEED,
-  wordsOf,
 } from '../ablation/settings.ts'
 import { duration } from '../actors/head/terminal/progress.ts'
 import { runsFolder } from '../broker/connection.ts'
@@ -36,6 +37,7 @@ All settings of a seed share tasks, cold starts and random draws. An iteration h
   --settings LIST   of ${PART_NAMES.slice(0, 4).join(', ')},
                     ${PART_NAMES.slice(4).join(', ')}   (these)
                     or policy+reward with one published rule: ${CHOICE_NAMES.join(', ')}
+                    or ${OTHER_NAMES.join(', ')}
   --task-seed N     run S of a setting has the tasks of seed N + S                     (${TASK_SEED})
   --budget MINUTES  begins no run that would probably end later
   --resume          goes on after the rows in OUT, with the config with which they began
@@ -112,6 +114,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
   const { taskSeed } = results
   const runs = plannedRuns(settings, seeds, results.rows)
   const wanted = settings.filter((setting) => runs.some((run) => run.setting === setting))
+  checkTimed(runs, results)
   await checkSettings(wanted, { configFile, taskSeed })
   const stop = interruption()
   const lasted: number[] = []
@@ -138,7 +141,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
     const row = await playRun(run, {
       key,
       configFile,
-      words: wordsOf(run.setting, run.seed, taskSeed),
+      words: wordsOfRun(run, results),
       signal: stop.signal,
       onLine: (line) => {
         if (/^(evaluation|stalled|failed|iteration \d*[05]\/)/.test(line)) say(`${name}: ${line}`)
@@ -162,6 +165,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
     await playAll(runs, {
       parallel,
       mayBegin: () => !stop.signal.aborted && performance.now() - startedMs + mean(lasted) < budgetMs,
+      isReady: (run) => isReady(run, results),
       play,
     })
     await measureAgain(results, { signal: stop.signal, say, keep: () => writeResults(file, results) })
