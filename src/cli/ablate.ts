@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { begun, checkSettings, resumed } from '../ablation/begin.ts'
+import { type Verdict, writeClaims } from '../ablation/claims.ts'
 import { checkTimed, isReady, wordsOfRun } from '../ablation/controls.ts'
 import { completedRow, type HeadRun, playRun, runId } from '../ablation/head-run.ts'
 import { measureAgain } from '../ablation/measure-again.ts'
@@ -46,6 +47,7 @@ All settings of a seed share tasks, cold starts and random draws. An iteration h
   --set KEY=VALUE   changes one key of it; may be repeated
   --parallel N      runs at a time                                                     (one a core)
   --out FOLDER      for ablation.md, ablation.json and the curves                      (docs/results)
+  --claims          plays nothing: gathers each ablation.json below OUT into claims.json
   --json            prints the rows, one a line, as they come
 
 At the end accepted tasks and their parents are played again, 64 times each. This tells how many acceptances hold. The
@@ -65,11 +67,13 @@ first and the last judge of a run judge the same rollouts. Ctrl-C pauses the run
           set: { type: 'string', multiple: true },
           parallel: { type: 'string' },
           out: { type: 'string', default: 'docs/results' },
+          claims: { type: 'boolean', default: false },
           json: { type: 'boolean', default: false },
         },
       },
       argv,
     )
+    if (values.claims) return claim(values.out ?? 'docs/results')
     const seeds = wholeNumber('--seeds', values.seeds ?? '5', 1)
     const parallel =
       values.parallel === undefined ? availableParallelism() : wholeNumber('--parallel', values.parallel, 1)
@@ -91,6 +95,18 @@ first and the last judge of a run judge the same rollouts. Ctrl-C pauses the run
     const results = values.resume ? resumed(file, words) : begun(file, commandText, words)
     return ablate(results, { file, out, settings, seeds, parallel, budgetMs, json: values.json ?? false })
   },
+}
+
+/** The last line counts the claims. */
+function claim(root: string): number {
+  const claims = writeClaims(root)
+  for (const { regime, claim, split, mean, n, verdict } of claims)
+    printLine(`${verdict}: ${regime}, ${split}: ${claim} = ${mean.toFixed(3)}, n ${n}`)
+  const count = (wanted: Verdict) => claims.filter(({ verdict }) => verdict === wanted).length
+  printLine(
+    `claims=${claims.length} hold=${count('hold')} undecided=${count('undecided')} reversed=${count('reversed')}`,
+  )
+  return 0
 }
 
 type Options = {
