@@ -7,6 +7,7 @@ import { type Verdict, writeClaims } from '../ablation/claims.ts'
 import { checkTimed, isReady, wordsOfRun } from '../ablation/controls.ts'
 import { completedRow, type HeadRun, playRun, runId } from '../ablation/head-run.ts'
 import { measureAgain } from '../ablation/measure-again.ts'
+import { planOf } from '../ablation/plan.ts'
 import { reportFiles } from '../ablation/report.ts'
 import { ablationKey, baseConfig, type Results, writeResults } from '../ablation/results.ts'
 import type { Row } from '../ablation/row.ts'
@@ -47,6 +48,7 @@ All settings of a seed share tasks, cold starts and random draws. An iteration h
   --set KEY=VALUE   changes one key of it; may be repeated
   --parallel N      runs at a time                                                     (one a core)
   --out FOLDER      for ablation.md, ablation.json and the curves                      (docs/results)
+  --plan            plays nothing: runs and hours of each ablation below OUT, as they were measured
   --claims          plays nothing: gathers each ablation.json below OUT into claims.json
   --json            prints the rows, one a line, as they come
 
@@ -68,6 +70,7 @@ first and the last judge of a run judge the same rollouts. Ctrl-C pauses the run
           parallel: { type: 'string' },
           out: { type: 'string', default: 'docs/results' },
           claims: { type: 'boolean', default: false },
+          plan: { type: 'boolean', default: false },
           json: { type: 'boolean', default: false },
         },
       },
@@ -77,6 +80,7 @@ first and the last judge of a run judge the same rollouts. Ctrl-C pauses the run
     const seeds = wholeNumber('--seeds', values.seeds ?? '5', 1)
     const parallel =
       values.parallel === undefined ? availableParallelism() : wholeNumber('--parallel', values.parallel, 1)
+    if (values.plan) return plan(values.out ?? 'docs/results', parallel)
     const budgetMs =
       values.budget === undefined
         ? Number.POSITIVE_INFINITY
@@ -106,6 +110,17 @@ function claim(root: string): number {
   printLine(
     `claims=${claims.length} hold=${count('hold')} undecided=${count('undecided')} reversed=${count('reversed')}`,
   )
+  return 0
+}
+
+/** The last line has the sums. */
+function plan(root: string, parallel: number): number {
+  const planned = planOf(root, parallel)
+  for (const { regime, runs, hours, rollouts } of planned)
+    printLine(`${regime}: runs=${runs} hours=${hours.toFixed(2)} rollouts=${rollouts}`)
+  const runs = planned.reduce((sum, one) => sum + one.runs, 0)
+  const hours = planned.reduce((sum, one) => sum + one.hours, 0)
+  printLine(`runs=${runs} hours=${hours.toFixed(2)}`)
   return 0
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { writeClaims } from '../../src/ablation/claims.ts'
+import { planOf } from '../../src/ablation/plan.ts'
 import { newResults, writeResults } from '../../src/ablation/results.ts'
 import { loadConfig } from '../../src/config.ts'
 import { rowWith } from './rows.ts'
@@ -41,6 +42,13 @@ test('claims of all ablations below a folder are one list of shares, with their 
     last?.command,
     'npm run -s rl -- ablate --regime small-pool --set run.iterations=4 --settings outcome-only,outcome+environment --seeds 3 --task-seed 77000 --out claims/small-pool',
   )
+})
+
+test('a plan has the runs, hours and rollouts of each ablation below a folder', () => {
+  const root = mkdtempSync(join(tmpdir(), 'plan-'))
+  const rows = [1, 2].map((seed) => rowWith('policy', seed, 1, 2, { seconds: 3600 }))
+  writeResults(join(root, 'ablation.json'), { ...newResults('x', loadConfig({})), rows })
+  assert.equal(planOf(root, 2), [{ regime: 'default', runs: 2, hours: 1, rollouts: 512 }])
 })
 
 test.run()
