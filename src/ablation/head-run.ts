@@ -11,7 +11,7 @@ import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import { compileCache, nodeWords } from '../package.ts'
 import { type Row, rowOf } from './row.ts'
-import { SETTINGS, type Setting, wordsOf } from './settings.ts'
+import { SETTINGS, type Setting } from './settings.ts'
 
 const MAIN = nodeWords(new URL('../main.ts', import.meta.url))
 
@@ -25,6 +25,8 @@ export type HeadRunOptions = {
   readonly key: string
   /** YAML file with the config before the setting's changes. */
   readonly configFile: string
+  /** Words of `--set` with which it begins. */
+  readonly words: readonly string[]
   /** Lines that the head prints. */
   readonly onLine: (line: string) => void
   /** Ends the run in an orderly way. It can be resumed. */
@@ -57,7 +59,7 @@ export async function playRun(run: HeadRun, options: HeadRunOptions): Promise<Ro
   const { folder, log } = runFolder(id)
   mkdirSync(join(folder, 'logs'), { recursive: true })
   const begun = existsSync(log)
-  const words = begun ? [] : wordsOf(run.setting, run.seed).flatMap((word) => ['--set', word])
+  const words = begun ? [] : options.words.flatMap((word) => ['--set', word])
   const head = spawn(
     process.execPath,
     [...MAIN, '--role', 'head', '--run', id, '--config', configFile, ...words],

@@ -3,11 +3,15 @@ import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
 import { wholeTicks } from '../whole-ticks.ts'
 import type { Row } from './row.ts'
-import { PART_NAMES, type Part } from './settings.ts'
+import { OTHER_NAMES, type Other, PART_NAMES, type Part } from './settings.ts'
 import { curve, ofSetting } from './summary.ts'
 
-/** Okabe and Ito's colours: they differ for the colour-blind too, and in print. */
-const COLOURS: Readonly<Record<Part, string>> = {
+type Shown = Part | Other
+
+const SHOWN: readonly Shown[] = [...PART_NAMES, ...OTHER_NAMES]
+
+/** Okabe and Ito's colours, then some of Tol's: they differ for the colour-blind too, and in print. */
+const COLOURS: Readonly<Record<Shown, string>> = {
   before: '#000000',
   'outcome-only': '#E69F00',
   policy: '#56B4E9',
@@ -15,6 +19,11 @@ const COLOURS: Readonly<Record<Part, string>> = {
   'policy+reward+environment': '#D55E00',
   'true-progress': '#0072B2',
   'reward-model-only': '#CC79A7',
+  'outcome+environment': '#882255',
+  'outcome+estimate': '#332288',
+  'outcome-more': '#999933',
+  'outcome-time': '#777777',
+  learnability: '#44AA99',
 }
 
 type Point = {
@@ -22,7 +31,7 @@ type Point = {
   readonly y: number
   readonly low: number
   readonly high: number
-  readonly setting: Part
+  readonly setting: Shown
 }
 
 type Chart = {
@@ -41,7 +50,7 @@ type Chart = {
  * intervals).
  */
 export function learningCurves(rows: readonly Row[], split: string): string {
-  const settings = PART_NAMES.filter((setting) => setting !== 'before')
+  const settings = SHOWN.filter((setting) => setting !== 'before')
   return draw({
     title: `Success: lines on training tasks, dots on held-out tasks (${split}), means over seeds`,
     x: 'iteration',
@@ -86,13 +95,13 @@ export function growthCurve(rows: readonly Row[]): string {
   })
 }
 
-function points(setting: Part, values: readonly (readonly [number, number])[]): Point[] {
+function points(setting: Shown, values: readonly (readonly [number, number])[]): Point[] {
   return curve(values).map(({ x, mean }) => ({ x, y: mean.value, low: mean.low, high: mean.high, setting }))
 }
 
 function draw({ title, x, y, lines, dots = [], top }: Chart): string {
   const { document } = parseHTML('<!doctype html><html><body></body></html>')
-  const shown = PART_NAMES.filter((setting) => lines.some((point) => point.setting === setting))
+  const shown = SHOWN.filter((setting) => lines.some((point) => point.setting === setting))
   const band = dots.length === 0
   const svg = Plot.plot({
     document,

@@ -217,15 +217,20 @@ function provenance(results: Results): string {
     `- command: \`${command}\``,
     `- config before a setting's changes: ablation ${ablationKey(results)}, in ablation.json`,
     `- size: ${config.run.iterations} iterations of ${config.environment.tasksPerIteration} tasks x ${config.environment.rolloutsPerTask} rollouts, ${config.evaluation.tasks ?? 'all'} test tasks a split`,
+    `- regime: ${results.regime ?? 'none, the config is its own'}`,
+    `- tasks: seed N of a run has those of task seed ${results.taskSeed} + N`,
     `- code: ${versions.join('; ') || '-'}`,
     `- time: ${(seconds / 60).toFixed(0)} minutes of runs, several at a time, on ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'})`,
     '',
     table(
-      ['setting', 'seed', "digest of the run's config"],
+      ['setting', 'seed', 'task seed', "digest of the run's config"],
       SETTING_NAMES.flatMap((setting) =>
-        ofSetting(rows, setting)
-          .slice(0, 1)
-          .map(({ seed, configDigest }) => [setting, seed, configDigest.slice(0, 12)]),
+        ofSetting(rows, setting).map(({ seed, taskSeed, configDigest }) => [
+          setting,
+          seed,
+          taskSeed ?? '-',
+          configDigest.slice(0, 12),
+        ]),
       ),
     ),
   ].join('\n')

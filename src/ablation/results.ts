@@ -7,20 +7,28 @@ import { type Config, loggable, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { safeParse } from '../safe-parse.ts'
 import { rowSchema } from './row.ts'
+import { TASK_SEED } from './settings.ts'
 
 const schema = z.strictObject({
   /** The command that began it. */
   command: z.string(),
   /** Before any setting's changes. */
   config: z.record(z.string(), z.unknown()),
+  /** Name of its config in config/regimes. Null: another config. */
+  regime: z.string().nullable().default(null),
+  /** Seed N has the tasks of this seed + N. Older files do not name it. */
+  taskSeed: z.int().nonnegative().default(TASK_SEED),
   /** One row a run, in order of their ends. */
   rows: z.array(rowSchema),
 })
 
 export type Results = z.infer<typeof schema>
 
-export function newResults(command: string, config: Config): Results {
-  return { command, config: loggable(config), rows: [] }
+type Named = { readonly taskSeed?: number | undefined; readonly regime?: string | undefined }
+
+export function newResults(command: string, config: Config, named: Named = {}): Results {
+  const { taskSeed = TASK_SEED, regime = null } = named
+  return { command, config: loggable(config), regime, taskSeed, rows: [] }
 }
 
 export function readResults(path: string): Results {
@@ -35,7 +43,11 @@ export function readResults(path: string): Results {
       code: 'ablate.bad-file',
       hint: 'begin anew with --out FOLDER',
     })
-  return parsed.data
+  const { rows, ...rest } = parsed.data
+  return {
+    ...rest,
+    rows: rows.map((row) => ({ ...row, taskSeed: row.taskSeed ?? rest.taskSeed + row.seed })),
+  }
 }
 
 /** Whole or not at all. */
@@ -50,7 +62,11 @@ export function baseConfig({ config }: Results): Config {
   return loggedConfig(config)
 }
 
-/** Returns the key in the runs' ids. Another config makes another ablation. */
-export function ablationKey({ config }: Results): string {
-  return createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, 6)
+/** Returns the key in the runs' ids. Another config, or other tasks, make another ablation. */
+export function ablationKey({ config, taskSeed }: Results): string {
+  const tasks = taskSeed === TASK_SEED ? '' : String(taskSeed)
+  return createHash('sha256')
+    .update(JSON.stringify(config) + tasks)
+    .digest('hex')
+    .slice(0, 6)
 }

@@ -15,6 +15,8 @@ const versions = z.strictObject({ first: z.number(), last: z.number() })
 export const rowSchema = z.strictObject({
   setting: z.enum(SETTING_NAMES as [Setting, ...Setting[]]),
   seed: count,
+  /** Seed of its tasks. Null in the text of older files alone. */
+  taskSeed: count.nullable().default(null),
   run: z.string(),
   configDigest: z.string(),
   codeVersion: z.string(),
@@ -67,9 +69,11 @@ export type Row = z.infer<typeof rowSchema>
 /** Returns the row of a complete run, or null. */
 export function rowOf(log: LogReader, setting: Setting, seed: number): Row | null {
   const { data: started } = startsOf(log).first
+  const config = loggedConfig(started.config)
   const row: Row = {
     setting,
     seed,
+    taskSeed: config.environment.seed,
     run: log.run,
     configDigest: started.configDigest,
     codeVersion: started.codeVersion,
@@ -102,11 +106,11 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
   }
   if (endedMs === 0) return null
   // Splits of an evaluation end in any order. The config's order holds.
-  const { splits } = loggedConfig(started.config).evaluation
+  const { splits } = config.evaluation
   const place = ({ iteration, split }: Row['evaluations'][number]) =>
     iteration * splits.length + splits.indexOf(split)
   row.evaluations.sort((a, b) => place(a) - place(b))
-  if (setting !== 'policy+reward+environment') row.accepted = []
+  if (!config.adaptation.enabled || setting === 'before') row.accepted = []
   row.seconds = (endedMs - beganMs) / 1000
   Object.assign(row, measuredByTrajectories(log))
   return row

@@ -27,6 +27,8 @@ export type ScheduleOptions = {
   readonly parallel: number
   /** Whether another run may still begin. */
   readonly mayBegin: () => boolean
+  /** Whether a run has what it needs from others. Default: all have. */
+  readonly isReady?: (run: Planned) => boolean
   readonly play: (run: Planned) => Promise<void>
 }
 
@@ -37,7 +39,7 @@ export type ScheduleOptions = {
  */
 export async function playAll(
   runs: readonly Planned[],
-  { parallel, mayBegin, play }: ScheduleOptions,
+  { parallel, mayBegin, isReady = () => true, play }: ScheduleOptions,
 ): Promise<void> {
   const waiting = [...runs]
   const first = new Set<number>()
@@ -45,7 +47,7 @@ export async function playAll(
   const active = new Set<Promise<void>>()
   let failure: unknown = null
 
-  const next = () => waiting.findIndex(({ seed }) => !first.has(seed) || ready.has(seed))
+  const next = () => waiting.findIndex((run) => (!first.has(run.seed) || ready.has(run.seed)) && isReady(run))
 
   async function one(run: Planned): Promise<void> {
     try {

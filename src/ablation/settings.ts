@@ -1,5 +1,6 @@
 /** The settings of an ablation: each is the same config with a few keys changed. */
 import { RlError } from '../errors.ts'
+import { unknownName } from './regimes.ts'
 
 const FIXED_TASKS = 'adaptation.enabled=false'
 
@@ -66,25 +67,67 @@ const CHOICES = {
   },
 } as const satisfies Readonly<Record<string, SettingChange>>
 
-export const SETTINGS = { ...PARTS, ...CHOICES }
+const OUTCOMES = ['learning.reward=outcome', 'rewardModel.mode=off'] as const
+
+/** Parts without a learned judge, and controls: what equal rollouts, equal time or a choice of tasks are worth. */
+const OTHERS = {
+  'outcome+environment': {
+    short: 'out-env',
+    words: [...OUTCOMES, 'adaptation.enabled=true', 'adaptation.candidates=within'],
+  },
+  /** The judge of the run is asked, and its verdicts are not used. */
+  'outcome+estimate': {
+    short: 'estimate',
+    words: [
+      'learning.reward=progress',
+      'learning.advantage=separate',
+      'learning.lambda=1',
+      'rewardModel.mode=fixed',
+      'rewardModel.samples=1',
+      FIXED_TASKS,
+    ],
+  },
+  'outcome-more': { short: 'more', words: [...OUTCOMES, FIXED_TASKS] },
+  'outcome-time': { short: 'time', words: [...OUTCOMES, FIXED_TASKS] },
+  learnability: {
+    short: 'learnability',
+    words: [...OUTCOMES, 'environment.sampler=learnability', FIXED_TASKS],
+  },
+} as const satisfies Readonly<Record<string, SettingChange>>
+
+/** Settings that are asked for, and why no run can play them. */
+const ABSENT: Readonly<Record<string, string>> = {
+  oracle: 'no setting tells a step reward from its true state: progress reads what the policy has read',
+  'random-rewriting': 'no rewriter chooses at random: the symbolic one is led by critiques and difficulty',
+}
+
+export const SETTINGS = { ...PARTS, ...CHOICES, ...OTHERS }
 
 /** `short`: in the ids of its runs. */
 type SettingChange = { readonly short: string; readonly words: readonly string[] }
 
 export type Part = keyof typeof PARTS
 export type Choice = keyof typeof CHOICES
-export type Setting = Part | Choice
+export type Other = keyof typeof OTHERS
+export type Setting = Part | Choice | Other
 
 export const PART_NAMES = Object.keys(PARTS) as readonly Part[]
 export const CHOICE_NAMES = Object.keys(CHOICES) as readonly Choice[]
-export const SETTING_NAMES: readonly Setting[] = [...PART_NAMES, ...CHOICE_NAMES]
+export const OTHER_NAMES = Object.keys(OTHERS) as readonly Other[]
+export const SETTING_NAMES: readonly Setting[] = [...PART_NAMES, ...CHOICE_NAMES, ...OTHER_NAMES]
 
-/** Tasks of an ablation are made with seeds that no other config uses: nothing was tuned on them. */
-const TASK_SEED = 9_000
+/**
+ * Tasks of an ablation are made with seeds that no other config uses. Settings that were tuned on some task
+ * seeds are confirmed on others.
+ */
+export const TASK_SEED = 9_000
 
-/** The keys that a setting and a seed change. Of a seed all settings share tasks, cold starts and random draws. */
-export function wordsOf(setting: Setting, seed: number): readonly string[] {
-  return [...SETTINGS[setting].words, `run.seed=${seed}`, `environment.seed=${TASK_SEED + seed}`]
+/**
+ * Returns the keys that a setting and a seed change. Of a seed all settings share tasks, cold starts and random draws. Seed N has
+ * the tasks of `taskSeed` + N.
+ */
+export function wordsOf(setting: Setting, seed: number, taskSeed: number): readonly string[] {
+  return [...SETTINGS[setting].words, `run.seed=${seed}`, `environment.seed=${taskSeed + seed}`]
 }
 
 /**
@@ -94,11 +137,14 @@ export function wordsOf(setting: Setting, seed: number): readonly string[] {
 export function settingsOf(list: string | undefined): readonly Setting[] {
   if (list === undefined) return PART_NAMES
   const names = list.split(',').map((name) => name.trim())
-  for (const name of names)
-    if (!Object.hasOwn(SETTINGS, name))
-      throw new RlError(`'${name}' is no setting`, {
-        code: 'cli.usage',
-        hint: `they are ${SETTING_NAMES.join(', ')}`,
+  for (const name of names) {
+    const reason = ABSENT[name]
+    if (reason !== undefined)
+      throw new RlError(`setting ${name} cannot be played: ${reason}`, {
+        code: 'ablate.lacks-part',
+        hint: 'omit it from --settings',
       })
+    if (!Object.hasOwn(SETTINGS, name)) throw unknownName('setting', name, SETTING_NAMES)
+  }
   return SETTING_NAMES.filter((name) => names.includes(name))
 }

@@ -7,7 +7,7 @@ import { linearFit } from '../learning/linear-fit.ts'
 import type { Row } from './row.ts'
 import { SETTING_NAMES, type Setting } from './settings.ts'
 
-/** Compared pairs: the paper's claims, and the two isolated signals. */
+/** Compared pairs: the paper's claims, isolated signals, and controls. */
 export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-only', 'policy'],
   ['policy', 'policy+reward'],
@@ -16,6 +16,11 @@ export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-only', 'policy+reward+environment'],
   ['outcome-only', 'true-progress'],
   ['outcome-only', 'reward-model-only'],
+  ['outcome-only', 'outcome+environment'],
+  ['outcome-only', 'outcome+estimate'],
+  ['outcome-only', 'learnability'],
+  ['outcome-more', 'policy+reward'],
+  ['outcome-time', 'policy+reward'],
 ]
 
 /** Returns one figure of a run, or null if the run has none. */

@@ -1,30 +1,31 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import { begun, checkSettings, resumed } from '../ablation/begin.ts'
+import { type Verdict, writeClaims } from '../ablation/claims.ts'
+import { checkTimed, isReady, wordsOfRun } from '../ablation/controls.ts'
 import { completedRow, type HeadRun, playRun, runId } from '../ablation/head-run.ts'
 import { measureAgain } from '../ablation/measure-again.ts'
+import { planOf } from '../ablation/plan.ts'
 import { reportFiles } from '../ablation/report.ts'
-import {
-  ablationKey,
-  baseConfig,
-  newResults,
-  type Results,
-  readResults,
-  writeResults,
-} from '../ablation/results.ts'
+import { ablationKey, baseConfig, type Results, writeResults } from '../ablation/results.ts'
 import type { Row } from '../ablation/row.ts'
 import { plannedRuns, playAll } from '../ablation/schedule.ts'
-import { CHOICE_NAMES, PART_NAMES, type Setting, settingsOf } from '../ablation/settings.ts'
+import {
+  CHOICE_NAMES,
+  OTHER_NAMES,
+  PART_NAMES,
+  type Setting,
+  settingsOf,
+  TASK_SEED,
+} from '../ablation/settings.ts'
 import { duration } from '../actors/head/terminal/progress.ts'
 import { runsFolder } from '../broker/connection.ts'
-import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
-import { loadConfig, loggable } from '../config.ts'
-import { RlError } from '../errors.ts'
+import { parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
+import { loggable } from '../config.ts'
 import { wilson } from '../learning/interval.ts'
 import type { Command } from './command.ts'
-
-const CONFIG = 'config/ablation.yaml'
 
 export const command: Command = {
   summary: 'what each part of the loop is worth: paired runs of seven settings, with intervals',
@@ -38,12 +39,17 @@ All settings of a seed share tasks, cold starts and random draws. An iteration h
   --settings LIST   of ${PART_NAMES.slice(0, 4).join(', ')},
                     ${PART_NAMES.slice(4).join(', ')}   (these)
                     or policy+reward with one published rule: ${CHOICE_NAMES.join(', ')}
+                    or ${OTHER_NAMES.join(', ')}
+  --task-seed N     run S of a setting has the tasks of seed N + S                     (${TASK_SEED})
   --budget MINUTES  begins no run that would probably end later
   --resume          goes on after the rows in OUT, with the config with which they began
-  --config FILE     config that the settings change                                    (${CONFIG})
+  --regime NAME     config of config/regimes: default, small-pool, weak-start, long, coding, alfworld, smollm2
+  --config FILE     config that the settings change                                    (config/ablation.yaml)
   --set KEY=VALUE   changes one key of it; may be repeated
   --parallel N      runs at a time                                                     (one a core)
   --out FOLDER      for ablation.md, ablation.json and the curves                      (docs/results)
+  --plan            plays nothing: runs and hours of each ablation below OUT, as they were measured
+  --claims          plays nothing: gathers each ablation.json below OUT into claims.json
   --json            prints the rows, one a line, as they come
 
 At the end accepted tasks and their parents are played again, 64 times each. This tells how many acceptances hold. The
@@ -55,20 +61,26 @@ first and the last judge of a run judge the same rollouts. Ctrl-C pauses the run
         options: {
           seeds: { type: 'string', default: '5' },
           settings: { type: 'string' },
+          'task-seed': { type: 'string' },
+          regime: { type: 'string' },
           budget: { type: 'string' },
           resume: { type: 'boolean', default: false },
           config: { type: 'string' },
           set: { type: 'string', multiple: true },
           parallel: { type: 'string' },
           out: { type: 'string', default: 'docs/results' },
+          claims: { type: 'boolean', default: false },
+          plan: { type: 'boolean', default: false },
           json: { type: 'boolean', default: false },
         },
       },
       argv,
     )
+    if (values.claims) return claim(values.out ?? 'docs/results')
     const seeds = wholeNumber('--seeds', values.seeds ?? '5', 1)
     const parallel =
       values.parallel === undefined ? availableParallelism() : wholeNumber('--parallel', values.parallel, 1)
+    if (values.plan) return plan(values.out ?? 'docs/results', parallel)
     const budgetMs =
       values.budget === undefined
         ? Number.POSITIVE_INFINITY
@@ -77,29 +89,39 @@ first and the last judge of a run judge the same rollouts. Ctrl-C pauses the run
     const out = values.out ?? 'docs/results'
     const file = join(out, 'ablation.json')
     const commandText = ['npm run -s rl -- ablate', ...argv.filter((word) => word !== '--resume')].join(' ')
-    const results = values.resume ? resumed(file, values) : begun(file, commandText, values)
+    const given = values['task-seed']
+    const words = {
+      regime: values.regime,
+      config: values.config,
+      set: values.set,
+      taskSeed: given === undefined ? undefined : wholeNumber('--task-seed', given),
+    }
+    const results = values.resume ? resumed(file, words) : begun(file, commandText, words)
     return ablate(results, { file, out, settings, seeds, parallel, budgetMs, json: values.json ?? false })
   },
 }
 
-type Words = { readonly config?: string; readonly set?: string[] }
-
-function begun(file: string, command: string, { config = CONFIG, set }: Words): Results {
-  if (existsSync(file))
-    throw new RlError(`${file} holds an ablation already`, {
-      code: 'ablate.exists',
-      hint: '--resume goes on with it; --out FOLDER begins another',
-    })
-  return newResults(command, loadConfig({ file: config, set, env: process.env }))
+/** The last line counts the claims. */
+function claim(root: string): number {
+  const claims = writeClaims(root)
+  for (const { regime, claim, split, mean, n, verdict } of claims)
+    printLine(`${verdict}: ${regime}, ${split}: ${claim} = ${mean.toFixed(3)}, n ${n}`)
+  const count = (wanted: Verdict) => claims.filter(({ verdict }) => verdict === wanted).length
+  printLine(
+    `claims=${claims.length} hold=${count('hold')} undecided=${count('undecided')} reversed=${count('reversed')}`,
+  )
+  return 0
 }
 
-function resumed(file: string, { config, set }: Words): Results {
-  if (config !== undefined || set !== undefined)
-    throw new RlError('a resumed ablation keeps its config', {
-      code: 'cli.usage',
-      hint: 'omit --config and --set, or begin another with --out FOLDER',
-    })
-  return readResults(file)
+/** The last line has the sums. */
+function plan(root: string, parallel: number): number {
+  const planned = planOf(root, parallel)
+  for (const { regime, runs, hours, rollouts } of planned)
+    printLine(`${regime}: runs=${runs} hours=${hours.toFixed(2)} rollouts=${rollouts}`)
+  const runs = planned.reduce((sum, one) => sum + one.runs, 0)
+  const hours = planned.reduce((sum, one) => sum + one.hours, 0)
+  printLine(`runs=${runs} hours=${hours.toFixed(2)}`)
+  return 0
 }
 
 type Options = {
@@ -120,7 +142,11 @@ async function ablate(results: Results, options: Options): Promise<number> {
   const configFile = join(runsFolder(), `ablate-${key}.yaml`)
   mkdirSync(runsFolder(), { recursive: true })
   writeFileSync(configFile, stringify(loggable(baseConfig(results))))
+  const { taskSeed } = results
   const runs = plannedRuns(settings, seeds, results.rows)
+  const wanted = settings.filter((setting) => runs.some((run) => run.setting === setting))
+  checkTimed(runs, results)
+  await checkSettings(wanted, { configFile, taskSeed })
   const stop = interruption()
   const lasted: number[] = []
   let ended = 0
@@ -146,6 +172,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
     const row = await playRun(run, {
       key,
       configFile,
+      words: wordsOfRun(run, results),
       signal: stop.signal,
       onLine: (line) => {
         if (/^(evaluation|stalled|failed|iteration \d*[05]\/)/.test(line)) say(`${name}: ${line}`)
@@ -169,6 +196,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
     await playAll(runs, {
       parallel,
       mayBegin: () => !stop.signal.aborted && performance.now() - startedMs + mean(lasted) < budgetMs,
+      isReady: (run) => isReady(run, results),
       play,
     })
     await measureAgain(results, { signal: stop.signal, say, keep: () => writeResults(file, results) })
@@ -177,10 +205,11 @@ async function ablate(results: Results, options: Options): Promise<number> {
     writeReport(out, results)
   }
   const missing = plannedRuns(settings, seeds, results.rows).length
-  say(
+  const tell = json ? say : printLine
+  tell(
     missing === 0
       ? `complete: ${join(out, 'ablation.md')}`
-      : `${missing} runs are missing; go on with: npm run -s rl -- ablate --resume --seeds ${seeds}`,
+      : `${missing} runs are missing; go on with: npm run -s rl -- ablate --resume --seeds ${seeds} --settings ${settings.join(',')} --out ${out}`,
   )
   return stop.signal.aborted ? 130 : 0
 }

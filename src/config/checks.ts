@@ -8,6 +8,7 @@ import { settingNames, unknownSetting } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
 import { wrongRule } from '../learning/registry.ts'
 import { MODEL_PROVIDERS, wrongProvider } from '../models/registry.ts'
+import { nearest } from '../nearest.ts'
 import { presentPath } from './renamed.ts'
 import type { OriginOf } from './sources.ts'
 
@@ -121,7 +122,7 @@ function checkSense(config: Config, refuse: Refuse): void {
       refuse(
         'evaluation.splits',
         `'${split}' is not an evaluation split`,
-        `environment.splits has ${Object.keys(environment.splits).join(', ')}; train is never evaluated on`,
+        `${nearSplit(split, environment.splits)}environment.splits has ${Object.keys(environment.splits).join(', ')}; train is never evaluated on`,
       )
   if (
     rewardModel.mode === 'co-trained' &&
@@ -166,6 +167,14 @@ function checkSense(config: Config, refuse: Refuse): void {
     models.module === null ? wrongProvider(config) : null,
   ]
   for (const wrong of wrongs) if (wrong) refuse(wrong.key, wrong.message, wrong.hint)
+}
+
+function nearSplit(split: string, splits: Readonly<Record<string, unknown>>): string {
+  const near = nearest(
+    split,
+    Object.keys(splits).filter((name) => name !== 'train'),
+  )
+  return near === null ? '' : `the nearest is ${near}; `
 }
 
 /** Instructions are learned by a model that answers prompts, and that nobody trains. */

@@ -12,6 +12,7 @@ export function rowWith(
   return {
     setting,
     seed,
+    taskSeed: 9_000 + seed,
     run: `ablate-test-${setting.replaceAll('+', '-')}-s${seed}`,
     configDigest: 'c0ffee'.repeat(8),
     codeVersion: '0.1.0',

@@ -1,0 +1,79 @@
+/** Begins an ablation, or goes on with one: its config, its tasks, and what its settings need. */
+import { existsSync } from 'node:fs'
+import { loadConfig, openConfig } from '../config.ts'
+import { explain, RlError } from '../errors.ts'
+import { regimeFile } from './regimes.ts'
+import { newResults, type Results, readResults } from './results.ts'
+import { type Setting, wordsOf } from './settings.ts'
+
+const CONFIG = 'config/ablation.yaml'
+
+export type Words = {
+  readonly regime?: string | undefined
+  readonly config?: string | undefined
+  readonly set?: readonly string[] | undefined
+  readonly taskSeed?: number | undefined
+}
+
+/** @throws RlError `ablate.exists`, `cli.usage`, or what is wrong with the config */
+export function begun(file: string, command: string, { regime, config, set, taskSeed }: Words): Results {
+  if (existsSync(file))
+    throw new RlError(`${file} holds an ablation already`, {
+      code: 'ablate.exists',
+      hint: '--resume goes on with it; --out FOLDER begins another',
+    })
+  const seed = set?.find((word) => word.startsWith('environment.seed='))
+  if (seed !== undefined)
+    throw new RlError(`--set ${seed} would be changed again: seeds of tasks differ from run to run`, {
+      code: 'cli.usage',
+      hint: 'use --task-seed N: run N of a setting has the tasks of that seed + N',
+    })
+  if (regime !== undefined && config !== undefined)
+    throw new RlError(`--regime ${regime} and --config ${config} both give a config`, {
+      code: 'cli.usage',
+      hint: 'name one of them; --set changes keys of either',
+    })
+  const path = regime === undefined ? (config ?? CONFIG) : regimeFile(regime)
+  const read = loadConfig({ file: path, set: set ?? [], env: process.env })
+  return newResults(command, read, { taskSeed, regime })
+}
+
+/** @throws RlError `cli.usage`, `ablate.nothing`, `ablate.bad-file` */
+export function resumed(file: string, { regime, config, set, taskSeed }: Words): Results {
+  if (config !== undefined || set !== undefined)
+    throw new RlError('a resumed ablation keeps its config', {
+      code: 'cli.usage',
+      hint: 'omit --config and --set, or begin another with --out FOLDER',
+    })
+  const results = readResults(file)
+  if (taskSeed !== undefined && taskSeed !== results.taskSeed)
+    throw new RlError(`--task-seed ${taskSeed}, but the runs of ${file} have ${results.taskSeed}`, {
+      code: 'cli.usage',
+      hint: 'omit --task-seed, or begin another with --out FOLDER',
+    })
+  if (regime !== undefined && regime !== results.regime)
+    throw new RlError(`--regime ${regime}, but the runs of ${file} have ${results.regime ?? 'none'}`, {
+      code: 'cli.usage',
+      hint: 'omit --regime, or begin another with --out FOLDER',
+    })
+  return results
+}
+
+/**
+ * Refuses settings whose run could not begin, before any is played. The head of a run makes the same checks.
+ * @throws RlError with the code of the refusal
+ */
+export async function checkSettings(
+  settings: readonly Setting[],
+  { configFile, taskSeed }: { readonly configFile: string; readonly taskSeed: number },
+): Promise<void> {
+  for (const setting of settings) {
+    try {
+      await openConfig({ file: configFile, set: wordsOf(setting, 1, taskSeed) })
+    } catch (cause) {
+      const { code = 'ablate.lacks-part', hint = 'omit it from --settings' } =
+        cause instanceof RlError ? cause : {}
+      throw new RlError(`setting ${setting}: ${explain(cause)}`, { code, hint, cause })
+    }
+  }
+}

@@ -1,0 +1,91 @@
+/** Claims of all ablations below a folder, as one list: what each part adds, in which regime, with its interval. */
+import { readdirSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { type Results, readResults } from './results.ts'
+import type { Setting } from './settings.ts'
+import { difference, lastSuccess, ofSetting, splitsIn } from './summary.ts'
+
+/** A claim's name, the setting that is the base, and the setting that adds a part to it. */
+const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
+  ['outcome+judge - outcome', 'outcome-only', 'policy+reward'],
+  ['outcome+judge+environment - outcome+judge', 'policy+reward', 'policy+reward+environment'],
+  ['outcome+environment - outcome', 'outcome-only', 'outcome+environment'],
+  ['outcome+estimate - outcome', 'outcome-only', 'outcome+estimate'],
+]
+
+const SPLITS = ['in-domain', 'ood']
+/** Fewer pairs may agree by chance. */
+const LEAST_PAIRS = 3
+/** Words of the command that each claim's own ones replace. */
+const REPLACED = ['--settings', '--seeds', '--task-seed', '--out', '--budget']
+
+export type Verdict = 'hold' | 'undecided' | 'reversed'
+
+export type Claim = {
+  readonly regime: string
+  readonly claim: string
+  readonly split: string
+  /** Difference of shares of solved test tasks, at the end of the runs. */
+  readonly metric: 'success'
+  readonly mean: number
+  readonly low: number
+  readonly high: number
+  /** Number of paired seeds. */
+  readonly n: number
+  readonly verdict: Verdict
+  readonly command: string
+}
+
+/** Returns the files ablation.json below a folder, in the order of their paths. */
+export function ablationFiles(root: string): readonly string[] {
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => basename(path) === 'ablation.json')
+    .map((path) => join(root, path))
+    .sort()
+}
+
+/** Returns the regime of a file. Files without one are named after their folder, and the one of the root is `default`. */
+export function regimeOf(results: Pick<Results, 'regime'>, file: string, root: string): string {
+  if (results.regime !== null) return results.regime
+  return join(dirname(file)) === join(root) ? 'default' : basename(dirname(file))
+}
+
+export function claimsOf(results: Results, regime: string): readonly Claim[] {
+  const { rows } = results
+  return CLAIMS.flatMap(([claim, base, added]) =>
+    splitsIn(rows)
+      .filter((split) => SPLITS.includes(split))
+      .flatMap((split) => {
+        const found = difference(rows, base, added, lastSuccess(split))
+        if (found === null) return []
+        const { value: mean, low, high, n } = found
+        const verdict = n < LEAST_PAIRS ? 'undecided' : low > 0 ? 'hold' : high < 0 ? 'reversed' : 'undecided'
+        const command = commandOf(results, [base, added], regime)
+        return [{ regime, claim, split, metric: 'success' as const, mean, low, high, n, verdict, command }]
+      }),
+  )
+}
+
+/** The command that plays the two settings again, into a folder of its own. */
+function commandOf({ command, taskSeed, rows }: Results, pair: readonly Setting[], regime: string): string {
+  const words = command.split(' ')
+  const kept = words.filter(
+    (word, index) => !REPLACED.includes(word) && !REPLACED.includes(words[index - 1] ?? ''),
+  )
+  const seeds = Math.max(...pair.flatMap((setting) => ofSetting(rows, setting).map(({ seed }) => seed)))
+  const own = ['--settings', pair.join(','), '--seeds', seeds, '--task-seed', taskSeed]
+  return [...kept, ...own, '--out', `claims/${regime}`].join(' ')
+}
+
+/**
+ * Writes claims.json of all ablations below a folder.
+ * @throws RlError `ablate.bad-file`
+ */
+export function writeClaims(root: string): readonly Claim[] {
+  const claims = ablationFiles(root).flatMap((file) => {
+    const results = readResults(file)
+    return claimsOf(results, regimeOf(results, file, root))
+  })
+  writeFileSync(join(root, 'claims.json'), `${JSON.stringify(claims, null, 1)}\n`)
+  return claims
+}

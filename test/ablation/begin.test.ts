@@ -1,0 +1,71 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { parse, stringify } from 'yaml'
+import { begun, checkSettings, resumed } from '../../src/ablation/begin.ts'
+import { regimeFile, regimeNames } from '../../src/ablation/regimes.ts'
+import { ablationKey, writeResults } from '../../src/ablation/results.ts'
+import { settingsOf, wordsOf } from '../../src/ablation/settings.ts'
+import { loadConfig, loggable } from '../../src/config.ts'
+import { rowWith } from './rows.ts'
+
+const folder = () => mkdtempSync(join(tmpdir(), 'ablate-'))
+const hints = (pattern: RegExp) => (error: { hint: string }) => pattern.test(error.hint)
+
+test('the seed of the tasks is a word of its own, and no other word may set it', () => {
+  const path = join(folder(), 'ablation.json')
+  const tuning = begun(path, 'tune', {})
+  const confirming = begun(path, 'confirm', { taskSeed: 77_000 })
+  assert.equal([tuning.taskSeed, confirming.taskSeed], [9_000, 77_000])
+  assert.is.not(ablationKey(tuning), ablationKey(confirming))
+  assert.ok(wordsOf('outcome-only', 2, confirming.taskSeed).includes('environment.seed=77002'))
+  assert.throws(
+    () => begun(path, 'tune', { set: ['environment.seed=6001'] }),
+    (error: { code: string; hint: string }) => error.code === 'cli.usage' && /--task-seed/.test(error.hint),
+  )
+})
+
+test('a resumed ablation keeps its task seed, and its rows say which', () => {
+  const path = join(folder(), 'ablation.json')
+  const row = { ...rowWith('policy', 2, 1, 2), taskSeed: null }
+  writeResults(path, { ...begun(path, 'confirm', { taskSeed: 77_000 }), rows: [row] })
+  assert.is(resumed(path, { taskSeed: 77_000 }).rows[0]?.taskSeed, 77_002)
+  assert.is(resumed(path, {}).taskSeed, 77_000)
+  assert.throws(() => resumed(path, { taskSeed: 6_000 }), /--task-seed 6000, but the runs .* have 77000/)
+})
+
+test('a setting that the config cannot play is refused by its name, before any run', async () => {
+  const configFile = join(folder(), 'config.yaml')
+  const config = loadConfig({
+    set: ['rewardModel.provider=openai', 'rewardModel.model=gpt-4o-mini', 'rewardModel.mode=fixed'],
+  })
+  writeFileSync(configFile, stringify(loggable(config)))
+  await checkSettings(['outcome-only'], { configFile, taskSeed: 9_000 })
+  const error = await checkSettings(['policy+reward'], { configFile, taskSeed: 9_000 }).then(
+    () => null,
+    (reason: Error) => reason,
+  )
+  assert.match(String(error?.message), /^setting policy\+reward: .*co-trained/)
+})
+
+test('every regime is a config, and a name that is none has the nearest', () => {
+  const path = join(folder(), 'ablation.json')
+  assert.is(regimeNames().length, 7)
+  for (const regime of regimeNames()) {
+    const { module, source } = parse(readFileSync(regimeFile(regime), 'utf8')).environment ?? {}
+    assert.is(module, undefined)
+    if (regime === 'coding') continue // A package's setting, which `rl` loads.
+    const set = source === 'data' ? ['environment.data=somewhere'] : []
+    assert.is(begun(path, 'x', { regime, set }).regime, regime)
+  }
+  assert.throws(() => begun(path, 'x', { regime: 'small-pol' }), hints(/nearest is small-pool/))
+  assert.throws(() => settingsOf('outcome-onyl'), hints(/nearest is outcome-only/))
+  const set = ['evaluation.splits=[in-domian]']
+  assert.throws(() => begun(path, 'x', { regime: 'default', set }), hints(/nearest is in-domain/))
+  assert.throws(() => begun(path, 'x', { regime: 'alfworld' }), /environment.data/)
+  assert.throws(() => begun(path, 'x', { regime: 'long', config: 'a.yaml' }), /both give a config/)
+})
+
+test.run()

@@ -1,0 +1,58 @@
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { checkTimed, isReady, wordsOfRun } from '../../src/ablation/controls.ts'
+import { newResults } from '../../src/ablation/results.ts'
+import { plannedRuns, playAll } from '../../src/ablation/schedule.ts'
+import { settingsOf } from '../../src/ablation/settings.ts'
+import { changeConfig, loadConfig } from '../../src/config.ts'
+import { rowWith } from './rows.ts'
+
+const empty = newResults('x', loadConfig({ file: 'config/ablation.yaml' }))
+
+test('more rollouts are those of the judge, in whole iterations', () => {
+  // 1,000 labelled rollouts of the judge's start are 7.8 iterations of 128.
+  assert.ok(wordsOfRun({ setting: 'outcome-more', seed: 1 }, empty).includes('run.iterations=23'))
+})
+
+test('equal time waits for both rows of its seed, and has their share of iterations', async () => {
+  const run = { setting: 'outcome-time', seed: 1 } as const
+  const rows = [
+    rowWith('outcome-only', 1, 1, 1, { seconds: 60 }),
+    rowWith('policy+reward', 1, 1, 1, { seconds: 120 }),
+  ]
+  assert.is(isReady(run, { rows: rows.slice(0, 1) }), false)
+  assert.ok(wordsOfRun(run, { ...empty, rows }).includes('run.iterations=30'))
+  assert.throws(() => checkTimed([run], empty), /policy\+reward is not played|outcome-only is not played/)
+  checkTimed([run], { rows })
+
+  const there: typeof rows = []
+  const played: string[] = []
+  const settings = ['outcome-time', 'outcome-only', 'policy+reward'] as const
+  await playAll(plannedRuns(settings, 1, []), {
+    parallel: 2,
+    mayBegin: () => true,
+    isReady: (one) => isReady(one, { rows: there }),
+    async play({ setting }) {
+      played.push(setting)
+      there.push(...rows.filter((row) => row.setting === setting))
+    },
+  })
+  assert.equal(played, ['outcome-only', 'policy+reward', 'outcome-time'])
+})
+
+test('what no run can play is refused by its name and its reason', () => {
+  for (const name of ['oracle', 'random-rewriting'])
+    assert.throws(
+      () => settingsOf(`outcome-only,${name}`),
+      (error: { code: string; message: string }) =>
+        error.code === 'ablate.lacks-part' && error.message.startsWith(`setting ${name} cannot be played: `),
+    )
+})
+
+test('the words of every setting make a config', () => {
+  const names = 'outcome+environment,outcome+estimate,outcome-more,outcome-time,learnability'
+  for (const setting of settingsOf(names))
+    changeConfig(loadConfig({}), wordsOfRun({ setting, seed: 1 }, empty))
+})
+
+test.run()
