@@ -1,4 +1,4 @@
-/** What a head does for the other brokers of its cluster: it waits for them, and tells them who may join. */
+/** Serves the other brokers of a head's cluster: the head waits for them, and tells them who may join. */
 import { join, relative } from 'node:path'
 import { type RunFolder, writeCredentials, writePrivately } from '../../broker/connection.ts'
 import { type JoinFile, readJoins, writeJoins } from '../../broker/joins.ts'
