@@ -1,4 +1,4 @@
-/** A run with simulated models on five hosts, each part kept alive by a supervisor of its own. */
+/** A run with simulated models on five hosts, or on seven with a cluster, each part kept alive by a supervisor of its own. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
