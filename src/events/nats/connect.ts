@@ -83,6 +83,8 @@ export async function connectPatiently(options: BusOptions): Promise<Bus> {
 }
 
 const AGAIN_MS = 100
+const PINGS = { pingInterval: 5_000, maxPingOut: 3 }
+const QUICK_PINGS = { pingInterval: 1_000, maxPingOut: 2 }
 
 async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus> {
   const { name = 'rlanything' } = options
@@ -99,8 +101,8 @@ async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus>
     maxReconnectAttempts: -1,
     reconnectTimeWait: 100,
     reconnectJitter: 50,
-    pingInterval: 5_000,
-    maxPingOut: 3,
+    // A machine that is cut off closes no connection. Another broker of a cluster can take its place.
+    ...(address.servers.length > 1 ? QUICK_PINGS : PINGS),
     // A password may come back with the next head. A host whose right was ended is done.
     ignoreAuthErrorAbort: options.nkey === undefined,
   }
