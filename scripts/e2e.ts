@@ -15,8 +15,8 @@ with TLS and a key each. It needs Linux, root, ip and unshare. Without them it s
 hosts                 makes one run with local models on one host, and the same on four. The last line is
                       hosts=4 digest=equal events=N: the events of both that do not depend on time are equal.
   --damaged           a file of a checkpoint is damaged for a while on its way to the judge
-hosts --faults        makes one run with simulated models on five hosts for each fault. The last line is
-                      faults=N completed=N lost=0 doubled=0
+hosts --faults        makes one run with simulated models on five hosts for each fault, and on seven if three brokers keep its
+                      log. The last line is faults=N completed=N lost=0 doubled=0
   --times N           so often each fault                                     (1)
   --only A,B          only these
   --quick             waits of 30 s and more take a tenth
@@ -25,12 +25,12 @@ hosts --planted [NAME...]
                       line is planted=N found=N
 
   completed  runs that end, and whose log verifies and replays
-  lost       facts of an undisturbed run, results of rollouts, and told events that the log lacks
+  lost       facts of an undisturbed run, results of rollouts, and events that were told or answered and that the log lacks
   doubled    facts that the log has more often, and positions that were told for two events
 
 Bugs:${PLANTED_HOSTS.map(({ name, what }) => `\n  ${name.padEnd(23)} ${what}`).join('')}
 
-Faults:${FAULTS.map(({ name, what }) => `\n  ${name.padEnd(17)} ${what}`).join('')}`
+Faults:${FAULTS.map(({ name, what }) => `\n  ${name.padEnd(20)} ${what}`).join('')}`
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 

@@ -1,6 +1,7 @@
 /** Kinds of faults of a run on several hosts. A kind is one row: its name, what it does and how it is undone, and its acts. */
 import { rmSync } from 'node:fs'
 import { pause } from '../../src/clock.ts'
+import { CLUSTER_FAULTS } from './cluster-faults.ts'
 import type { Arrangement, HostsRun } from './hosts-run.ts'
 
 export type FaultRow = {
@@ -12,7 +13,7 @@ export type FaultRow = {
   /** Strikes in the middle of the run. Resolves when the fault is undone, or is there for good. */
   readonly strike?: (run: HostsRun, waits: Waits) => Promise<void>
   /** Parts that never end by themselves after it. */
-  readonly gone?: readonly (keyof HostsRun['parts'])[]
+  readonly gone?: readonly (keyof HostsRun['parts'] | 'head')[]
 }
 
 export type Waits = {
@@ -137,6 +138,7 @@ export const FAULTS: readonly FaultRow[] = [
     what: 'SIGKILL of the head; when it is back, a second process asks for the role of a living one, and must be refused; the judge is stopped meanwhile',
     strike: takeTwice,
   },
+  ...CLUSTER_FAULTS,
 ]
 
 /** The living process has a number that no process of the head's host has, and both hosts have one name. */

@@ -10,8 +10,9 @@ import { openLogReader } from '../../src/events/log-reader.ts'
 import { itemAt } from '../../src/item-at.ts'
 import { type Facts, factsOf, judge } from '../soak/verdict.ts'
 import { FAULTS, type FaultRow, type Waits } from './fault-table.ts'
-import { type Arrangement, HOSTS, type HostsRun, RUN, startHostsRun } from './hosts-run.ts'
+import { type Arrangement, CLUSTER_SIZE, HOSTS, type HostsRun, RUN, startHostsRun } from './hosts-run.ts'
 import { type Network, openNetwork } from './network.ts'
+import type { Supervised } from './supervised.ts'
 import { readTold } from './told.ts'
 
 export type FaultOptions = {
@@ -143,8 +144,9 @@ function playDisturbed(
   undisturbed: Facts,
   options: FaultOptions,
 ): Promise<Outcome> {
-  return withNetwork(HOSTS, async (network, root) => {
-    const run = await startHostsRun(network, root, SETTINGS, row.arrange ?? NOTHING)
+  const arrangement = row.arrange ?? NOTHING
+  return withNetwork(arrangement.cluster ? CLUSTER_SIZE : HOSTS, async (network, root) => {
+    const run = await startHostsRun(network, root, SETTINGS, arrangement)
     try {
       const pace = await paceOf(run, row, time, options)
       if (options.ending.aborted) throw new Error('it was ended')
@@ -220,27 +222,31 @@ async function workAfter(
 }
 
 /** Waits for the ends of all parts that can end. Resolves to false if the head, or a part, does not end well. */
-async function ends({ head, parts }: HostsRun, { gone = [] }: FaultRow): Promise<boolean> {
+async function ends(run: HostsRun, { gone = [] }: FaultRow): Promise<boolean> {
   const late = new AbortController()
-  const living = Object.entries(parts).flatMap(([name, part]) =>
-    gone.some((one) => one === name) ? [] : [part],
-  )
+  const living = allOf(run).filter(({ name }) => !gone.some((one) => one === name))
   const statuses = await Promise.race([
-    Promise.all([head, ...living].map(({ ended }) => ended)),
+    Promise.all(living.map(({ ended }) => ended)),
     pause(END_MS, late.signal).then(() => null),
   ])
   late.abort()
   return statuses?.every((status) => status === 0) ?? false
 }
 
+/** Processes that end with the run. */
+function allOf({ head, cluster, parts }: HostsRun): readonly Supervised[] {
+  return [head, ...(cluster ? [cluster.standby] : []), ...Object.values(parts)]
+}
+
 async function verdictOf(run: HostsRun, undisturbed: Facts): Promise<Omit<Outcome, 'pace'>> {
-  const { log, head, headHost, parts } = run
+  const { log, cluster } = run
   const verdict = judge(log(), undisturbed)
   const told = readTold(run.told, log())
-  const replayed = headHost.start(['src/rl.ts', 'replay', RUN, '--trust'])
+  const host = cluster?.standbyHost ?? run.headHost
+  const replayed = host.start(['src/rl.ts', 'replay', RUN, '--trust'])
   const isSame = (await replayed.status) === 0
   const counts = TOLD.map((type) => [type, log().countOf(type)] as const).filter(([, count]) => count > 0)
-  const all = [head, ...Object.values(parts)]
+  const all = [...allOf(run), ...(cluster?.brokers ?? [])]
   return {
     completed: isSame,
     lost: [...verdict.lost, ...told.lost],
@@ -270,10 +276,10 @@ async function withNetwork<T>(
 }
 
 /** Keeps the log of a run that shows a fault, and what its parts printed. */
-function keep(root: string, { head, parts }: HostsRun, { name }: FaultRow, { say }: FaultOptions): void {
+function keep(root: string, run: HostsRun, { name }: FaultRow, { say }: FaultOptions): void {
   const folder = mkdtempSync(join(tmpdir(), `rl-e2e-${name}-`))
   cpSync(root, folder, { recursive: true, filter: (path) => !path.endsWith('.sock') })
-  for (const part of [head, ...Object.values(parts)])
+  for (const part of [...allOf(run), ...(run.cluster?.brokers ?? [])])
     writeFileSync(join(folder, `${part.name}.txt`), part.output())
   say(`  ${name} is kept in ${folder}`)
 }

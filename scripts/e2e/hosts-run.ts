@@ -1,4 +1,4 @@
-/** A run with simulated models on five hosts, each part kept alive by a supervisor of its own. */
+/** A run with simulated models on five hosts, or on seven with a cluster, each part kept alive by a supervisor of its own. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -7,6 +7,14 @@ import { pause } from '../../src/clock.ts'
 import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
 import { itemAt } from '../../src/item-at.ts'
 import { programBelow } from './below.ts'
+import {
+  CLUSTER_HOSTS,
+  type ClusterOptions,
+  type ClusterRun,
+  clusterOf,
+  startBrokers,
+  startStandby,
+} from './cluster.ts'
 import type { Host, Network, Started } from './network.ts'
 import type { Bad } from './relay.ts'
 import { type Supervised, supervise } from './supervised.ts'
@@ -22,6 +30,8 @@ export const PARTS = {
 } as const
 export type Part = keyof typeof PARTS
 export const HOSTS = 5
+/** With the hosts of two more brokers. */
+export const CLUSTER_SIZE = 7
 
 /** What is otherwise from the start on. */
 export type Arrangement = {
@@ -29,24 +39,31 @@ export type Arrangement = {
   readonly clocks?: Partial<Record<Part, number>>
   /** Links to the head that delay or lose. */
   readonly links?: Partial<Record<Part, Bad>>
+  /** Three brokers keep the log, and a standby follows. */
+  readonly cluster?: boolean
+  /** A process on the head's host appends events all the time, and notes what was answered. */
+  readonly asker?: boolean
 }
 
 export type HostsRun = {
   readonly network: Network
   readonly head: Supervised
+  /** Null: the head's own broker is alone, and nobody stands by. */
+  readonly cluster: ClusterRun | null
   readonly headHost: Host
   readonly parts: Readonly<Record<Part, Supervised>>
   readonly hostOf: (part: Part) => Host
   /** The file with which a part joined. */
   readonly fileOf: (part: Part) => string
+  /** The log of the standby, if there is one. */
   readonly log: () => LogReader
   readonly isComplete: () => boolean
   /** The broker's process, or null while it is away. */
   readonly broker: () => number | null
   /** Folder of the broker's streams. */
   readonly store: string
-  /** What the witness heard. */
-  readonly told: string
+  /** Files of what was heard and answered. Witnesses are: one beside the switch, and with a cluster one on the head's host. */
+  readonly told: readonly string[]
   /** Closes the log. The network ends the processes. */
   readonly close: () => void
 }
@@ -64,13 +81,15 @@ export async function startHostsRun(
   network: Network,
   root: string,
   settings: readonly string[],
-  { clocks = {}, links = {} }: Arrangement,
+  { clocks = {}, links = {}, cluster: isCluster = false, asker = false }: Arrangement,
 ): Promise<HostsRun> {
   const headHost = hostAt(network, 0)
   const folder = runFolder(RUN, headHost.runs)
   let reader: LogReader | null = null
-  const log = () => (reader ??= openLogReader(folder.log))
-  const isComplete = () => existsSync(folder.log) && log().positionOf('key', 'RunCompleted') !== null
+  // The copy of a standby is the log to look at: it outlives the head.
+  const logFile = isCluster ? runFolder(RUN, itemAt(network.hosts, CLUSTER_HOSTS[0]).runs).log : folder.log
+  const log = () => (reader ??= openLogReader(logFile))
+  const isComplete = () => existsSync(logFile) && log().positionOf('key', 'RunCompleted') !== null
   const isOver = () => network.isClosed() || isComplete()
   const words = ['src/main.ts', '--role', 'head', '--run', RUN, '--no-ui', '--roles', 'none']
   const head = supervise({
@@ -80,14 +99,26 @@ export async function startHostsRun(
     words: () => [
       ...words,
       '--cluster',
-      headHost.address,
+      isCluster ? clusterOf(network, headHost) : headHost.address,
       ...(existsSync(folder.log) ? [] : settings.flatMap((setting) => ['--set', setting])),
     ],
   })
+  const options: ClusterOptions = { network, run: RUN, root, head, headHost, isOver }
+  const brokers = isCluster ? await startBrokers(options) : []
   await until(HEAD_MS, () => existsSync(folder.connection), 'the head does not start', head.output)
-  const told = join(root, 'told')
-  const witness = network.startAtSwitch(['scripts/e2e/witness.ts', RUN, told], { RL_RUNS: headHost.runs })
   const fileOf = (part: Part) => join(root, `${part}.join`)
+  let cluster: ClusterRun | null = null
+  const told = [join(root, 'told')]
+  const see = ['scripts/e2e/witness.ts', RUN]
+  const witnesses: Started[] = []
+  if (isCluster) {
+    const file = join(root, 'standby.join')
+    await done(headHost.start(['src/rl.ts', 'join', RUN, '--role', 'head', '-o', file]))
+    cluster = await startStandby(options, brokers, file)
+    told.push(join(root, 'told-at-head'))
+    witnesses.push(network.startAtSwitch([...see, itemAt(told, 0), file]))
+    witnesses.push(headHost.start([...see, itemAt(told, 1)]))
+  } else witnesses.push(network.startAtSwitch([...see, itemAt(told, 0)], { RL_RUNS: headHost.runs }))
   const parts: Partial<Record<Part, Supervised>> = {}
   for (const [name, { host: number, join: roles }] of entriesOf(PARTS)) {
     const host = hostAt(network, number)
@@ -95,8 +126,7 @@ export async function startHostsRun(
     if (bad) await startRelay(network, host, headHost, join(root, `${name}.sock`), bad)
     const file = fileOf(name)
     if (name === 'environment') {
-      const started = () =>
-        existsSync(folder.log) && log().countOf('ActorStarted') >= Object.keys(parts).length
+      const started = () => existsSync(logFile) && log().countOf('ActorStarted') >= Object.keys(parts).length
       await until(HEAD_MS, started, 'a part does not join', () => outputOf(Object.values(parts)))
     }
     await done(headHost.start(['src/rl.ts', 'join', RUN, '--role', ...roles, '-o', file]))
@@ -108,11 +138,18 @@ export async function startHostsRun(
       env: clocks[name] === undefined ? {} : clockOff(clocks[name]),
     })
   }
-  await until(HEAD_MS, () => witness.output().includes('listening'), 'the witness', witness.output)
+  if (asker) {
+    const answered = join(root, 'answered')
+    told.push(answered)
+    witnesses.push(headHost.start(['scripts/e2e/asker.ts', RUN, answered]))
+  }
+  for (const { output } of witnesses)
+    await until(HEAD_MS, () => output().includes('listening'), 'the witness', output)
   return {
     network,
     head,
     headHost,
+    cluster,
     parts: parts as Record<Part, Supervised>,
     fileOf,
     hostOf: (part) => hostAt(network, PARTS[part].host),

@@ -89,6 +89,18 @@ export const PLANTED_HOSTS: readonly PlantedHosts[] = [
       },
     ],
   },
+  {
+    name: 'answer-before-the-stream',
+    what: 'a head answers as soon as its own log has an event, before the brokers keep it',
+    check: ['--faults', '--only', 'head-cut-off'],
+    edits: [
+      {
+        file: 'src/actors/head/appender.ts',
+        from: '    if (kept) kept().then(tell, (error) => refuse(batch, error))\n    else tell()\n',
+        to: '    tell()\n',
+      },
+    ],
+  },
 ]
 
 /** Runs the check of a bug in a copy that has the bug. Resolves to what the check says if it does not end well, else to null. */

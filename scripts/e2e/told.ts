@@ -26,6 +26,8 @@ export function compareTold(text: string, log: Pick<LogReader, 'positionOf'>): T
   return { lost, doubled, heard: byPosition.size }
 }
 
-export function readTold(file: string, log: Pick<LogReader, 'positionOf'>): Told {
-  return compareTold(existsSync(file) ? readFileSync(file, 'utf8') : '', log)
+export function readTold(files: readonly string[], log: Pick<LogReader, 'positionOf'>): Told {
+  const texts = files.map((file) => (existsSync(file) ? readFileSync(file, 'utf8') : ''))
+  // The last line of a witness may be cut off.
+  return compareTold(texts.map((text) => text.slice(0, text.lastIndexOf('\n') + 1)).join(''), log)
 }

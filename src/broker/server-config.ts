@@ -94,7 +94,10 @@ function clusterConfig(run: string, { host, certificates }: Place, { index, memb
   const routes = members
     .filter((_, other) => other !== index)
     .map((member) => `tls://${member.host}:${routePort(member)}`)
-  return `cluster {
+  // A broker that is cut off closes no connection: the others must not send it what is meant for living members of a queue.
+  return `ping_interval: "2s"
+ping_max: 2
+cluster {
   name: ${quoted(`rl-${run}`)}
   listen: ${quoted(`${host}:${routePort(itemAt(members, index))}`)}
   routes: [${routes.map(quoted).join(', ')}]

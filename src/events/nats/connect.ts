@@ -83,28 +83,32 @@ export async function connectPatiently(options: BusOptions): Promise<Bus> {
 }
 
 const AGAIN_MS = 100
+const PINGS = { pingInterval: 5_000, maxPingOut: 3 }
+const QUICK_PINGS = { pingInterval: 1_000, maxPingOut: 2 }
 
 async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus> {
   const { name = 'rlanything' } = options
   const address = parseAddress(options)
+  const greeting = await probeAny(address, timeoutMs)
   const settings: NodeConnectionOptions = {
     ...address.login,
     ...(options.nkey === undefined ? {} : { authenticator: nkeyAuthenticator(Buffer.from(options.nkey)) }),
     ...(address.tls ? { tls: tlsOptions(address, options.ca) } : {}),
     inboxPrefix: inboxPrefixOf(address.user),
-    servers: [...address.servers],
+    // One that is cut off would use up the deadline.
+    servers: [greeting, ...address.servers.filter((server) => server !== greeting)],
+    noRandomize: true,
     name,
     timeout: timeoutMs,
     noAsyncTraces: true,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 100,
     reconnectJitter: 50,
-    pingInterval: 5_000,
-    maxPingOut: 3,
+    // A machine that is cut off closes no connection. Another broker of a cluster can take its place.
+    ...(address.servers.length > 1 ? QUICK_PINGS : PINGS),
     // A password may come back with the next head. A host whose right was ended is done.
     ignoreAuthErrorAbort: options.nkey === undefined,
   }
-  await probeAny(address, timeoutMs)
   const late = deadline(timeoutMs)
   try {
     const attempt = connectNats(settings)
@@ -121,11 +125,14 @@ async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus>
   }
 }
 
-/** Waits for the greeting of one server. Errors: that of the first one, if none greets. */
-async function probeAny({ servers, shown }: Address, timeoutMs: number): Promise<void> {
-  const [first, ...more] = servers.map((server) => probe({ server, shown: server }, timeoutMs))
-  if (more.length === 0) return first
-  await Promise.any([first, ...more]).catch(async () => {
+/** Waits for the greeting of one server, and returns its address. Errors: that of the first one, if none greets. */
+async function probeAny({ servers, shown }: Address, timeoutMs: number): Promise<string> {
+  const [first, ...more] = servers.map(async (server) => {
+    await probe({ server, shown: server }, timeoutMs)
+    return server
+  })
+  if (first !== undefined && more.length === 0) return first
+  return Promise.any([...(first ? [first] : []), ...more]).catch(() => {
     throw new RlError(`no server answers at ${shown}`, NO_ANSWER)
   })
 }
