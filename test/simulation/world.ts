@@ -373,7 +373,8 @@ export async function runWorld({
         // Nobody starts a head again that was told that the run has another.
         if (error instanceof RlError && error.code === 'head.second' && !replicated)
           at.retired ||= at !== seat()
-        if (error instanceof RlError && STANDS_THEN.has(error.code)) at.stands = replicated
+        if (error instanceof RlError && STANDS_THEN.has(error.code))
+          at.stands = replicated && seats.length > 1
         // A person starts a paused run again, where its head was.
         if (end === 'paused') at.stands = false
         if (end === 'failed') violate('the run failed')
