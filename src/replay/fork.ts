@@ -37,7 +37,9 @@ export function forkRun(
     try {
       checkOpen(log, at)
       const before = configAt(log, at)
-      const after = changeConfig(before, set)
+      // Other hosts have no log of the parent: a fork has one head.
+      const alone = (before.run.replicas ?? 1) > 1 ? ['run.replicas=1'] : []
+      const after = changeConfig(before, [...alone, ...set])
       checkSplits(log, at, splitsOf(before.evaluation), splitsOf(after.evaluation))
       return after
     } finally {

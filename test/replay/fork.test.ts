@@ -83,6 +83,16 @@ test('after its fork a run is decided by the new config, with the state that it 
   log.close()
 })
 
+test('a fork of a run that three brokers keep has one head', () => {
+  const root = temporaryFolder()
+  const log = recordLoop(root, 'three', smallConfig({ run: { iterations: 3, replicas: 3 } }))
+  const at = log.positionOf('key', 'IterationCompleted/1') ?? 0
+  log.close()
+  const parent = runFolder('three', root)
+  const { config: forked } = forkRun(parent, runFolder('one', root), { at, set: ['run.iterations=5'] })
+  assert.is(forked.run.replicas, 1)
+})
+
 test('a config of an older version is read without the keys that have gone since', () => {
   const log = openLogReader(unpackFixture(temporaryFolder()).log)
   const { config } = startsOf(log).first.data
