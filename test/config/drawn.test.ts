@@ -9,6 +9,7 @@ import { type ConfigKey, configKeys } from '../../src/config/keys.ts'
 import { openConfig } from '../../src/config.ts'
 import { explain, RlError } from '../../src/errors.ts'
 import { type Rng, rng, seedOf } from '../../src/random.ts'
+import { loadAllUserParts } from '../../src/user-parts.ts'
 import { playLoop } from '../actors/loop.ts'
 
 const COUNT = Number(process.env.RL_TEST_DRAWN ?? 200)
@@ -72,6 +73,8 @@ async function outcomeOf(set: readonly string[]): Promise<RlError | null> {
   let config: Awaited<ReturnType<typeof openConfig>>
   try {
     config = await openConfig({ set })
+    // As a head does: a module that is not there ends a run before it begins.
+    await loadAllUserParts(config)
   } catch (error) {
     if (error instanceof RlError) return error
     throw error
