@@ -50,7 +50,7 @@ export function regimeOf(results: Pick<Results, 'regime'>, file: string, root: s
   return join(dirname(file)) === join(root) ? 'default' : basename(dirname(file))
 }
 
-export function claimsOf(results: Results, regime: string): readonly Claim[] {
+function claimsOf(results: Results, regime: string): readonly Claim[] {
   const { rows } = results
   return CLAIMS.flatMap(([claim, base, added]) =>
     splitsIn(rows)
