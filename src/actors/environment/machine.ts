@@ -93,7 +93,7 @@ export function environmentDecider(config: Config): Decider {
       TaskAccepted: () => 'acceptCandidate',
       TaskRejected: ({ task }) => (task === null ? null : 'rejectCandidate'),
     },
-    version: 3,
+    version: 4,
     withConfig: environmentDecider,
   }
 }
