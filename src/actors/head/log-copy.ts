@@ -23,6 +23,8 @@ export type LogCopy = {
 const AHEAD = 16
 /** Name under which the log keeps how far its records were read. */
 const META = 'records'
+/** Records between two writes of that: each is a transaction of its own. */
+const KEPT_EVERY = 64
 
 /** @param log is written to: it must be the only writer */
 export function openLogCopy(log: EventLog, records: RecordStream): LogCopy {
@@ -64,10 +66,17 @@ export function openLogCopy(log: EventLog, records: RecordStream): LogCopy {
     if (record.kind === 'events') position = record.from + record.bodies.length - 1
     if (record.kind === 'fence') epoch = Math.max(epoch, record.epoch)
     // After a restart a blob is taken from its first piece on.
-    if (upload !== null) return
-    log.setMeta(META, JSON.stringify({ number, position, epoch }))
-    if (record.kind === 'fence' && record.epoch > Number(log.meta('epoch') ?? 0))
-      log.setMeta('epoch', String(record.epoch))
+    if (upload === null && (record.kind === 'fence' || number % KEPT_EVERY === 0)) keep()
+  }
+
+  /** What is not kept is read again, and compared. So a full disk does no harm. */
+  function keep(): void {
+    try {
+      log.setMeta(META, JSON.stringify({ number, position, epoch }))
+      if (epoch > Number(log.meta('epoch') ?? 0)) log.setMeta('epoch', String(epoch))
+    } catch (error) {
+      if (!(error instanceof RlError && error.code === 'log.disk-full')) throw error
+    }
   }
 
   function takeEvents({ from, bodies }: Extract<LogRecord, { kind: 'events' }>): void {
