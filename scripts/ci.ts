@@ -1,6 +1,6 @@
 /**
- * `node bin/launch.mjs scripts/ci.ts` runs all tests on Node 24. On 22 and 26 it runs the types, a smoke run
- * and the tests that touch native modules, threads and processes. The smoke run also runs through the
+ * `node bin/launch.mjs scripts/ci.ts` runs all tests on Node 24. On 22 and 26 it runs a smoke run and the
+ * tests that touch native modules, threads and processes. The smoke run also runs through the
  * launcher on 20, which continues with
  * 24. All smoke runs must have the same digest. The last line is `N passed, N failed` over everything.
  */
@@ -90,12 +90,15 @@ async function smoke(node: string, major: string, beside = false): Promise<void>
   digests.set(major, /^smoke: node \S+ digest (\S+)$/m.exec(output)?.[1] ?? 'none')
 }
 
-/** Steps on other versions than the current one: types, a run, and the tests of native modules. */
+/** Runs one after another what others run beside. */
+async function inTurn(steps: readonly (readonly [name: string, ...words: string[]])[]): Promise<void> {
+  for (const [name, ...words] of steps) await step(name, current, words, true)
+}
+
+/** Steps on other versions than the current one: a run, and the tests of native modules. Types are the same on each. */
 async function otherVersions(): Promise<void> {
-  const types = ['node_modules/typescript/bin/tsc', '--noEmit', '--incremental', 'false']
   for (const major of [22, 26] as const) {
     const node = getNode(NODES[major])
-    await step(`types on ${major}`, node, types, true)
     await smoke(node, String(major), true)
     await step(`native tests on ${major}`, node, ['bin/launch.mjs', 'scripts/test.ts', ...NATIVE], true)
   }
@@ -106,17 +109,24 @@ const isPinned = process.platform === 'linux' && process.arch === 'x64'
 if (!isPinned) process.stdout.write('SKIP other versions of Node: they are pinned for linux-x64 alone\n')
 const current = isPinned && !process.versions.node.startsWith('24.') ? getNode(NODES[24]) : process.execPath
 
-await step('commits', current, ['bin/launch.mjs', 'scripts/commits.ts'])
-await step('licences', current, ['bin/launch.mjs', 'scripts/licences.ts'])
 const compiler = 'node_modules/typescript/bin/tsc'
-await step('types', current, [compiler, '--noEmit'])
-await step('types of scripts', current, [compiler, '-p', 'tsconfig.scripts.json'])
-await step('types of pages', current, [compiler, '-p', 'packages/environment-web/tsconfig.pages.json'])
-await step('types of the dashboard', current, [compiler, '-p', 'src/ui/page/tsconfig.json'])
-await step('checked indexes', current, [compiler, '-p', 'tsconfig.sources.json'])
-await step('lint', current, ['node_modules/@biomejs/biome/bin/biome', 'check', '.'])
-await step('dead code', current, ['node_modules/knip/bin/knip.js'])
-await step('files that place a run', current, ['bin/launch.mjs', 'scripts/deploy.ts'])
+// Each of these takes one core.
+await Promise.all([
+  inTurn([
+    ['commits', 'bin/launch.mjs', 'scripts/commits.ts'],
+    ['licences', 'bin/launch.mjs', 'scripts/licences.ts'],
+    ['types', compiler, '--noEmit'],
+    ['types of the dashboard', compiler, '-p', 'src/ui/page/tsconfig.json'],
+    ['dead code', 'node_modules/knip/bin/knip.js'],
+  ]),
+  inTurn([
+    ['files that place a run', 'bin/launch.mjs', 'scripts/deploy.ts'],
+    ['types of scripts', compiler, '-p', 'tsconfig.scripts.json'],
+    ['types of pages', compiler, '-p', 'packages/environment-web/tsconfig.pages.json'],
+    ['checked indexes', compiler, '-p', 'tsconfig.sources.json'],
+    ['lint', 'node_modules/@biomejs/biome/bin/biome', 'check', '.'],
+  ]),
+])
 await step('all tests', current, ['bin/launch.mjs', 'scripts/test.ts', '--all'])
 await step('hosts', current, ['bin/launch.mjs', 'scripts/e2e.ts', 'hosts'])
 await smoke(current, '24')
