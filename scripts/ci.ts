@@ -5,8 +5,8 @@
  * 24. All smoke runs must have the same digest. The last line is `N passed, N failed` over everything.
  */
 import { spawn } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
-import { delimiter, dirname } from 'node:path'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import { getNode } from '../bin/node.mjs'
 
 /** npm packages that hold a Node and nothing else, with their digests as the registry lists them. Of 22 the oldest that will do. */
@@ -51,9 +51,16 @@ function newcomer(): { passed: number; failed: number } {
 
 /**
  * Runs a Node. Counts it as one test, or as the tests that it counted itself. Its output is shown as it
- * comes, or at the end if others run beside it.
+ * comes, or at the end if others run beside it. Of programs with one name, those in the folders `programs`
+ * are taken.
  */
-async function step(name: string, node: string, words: readonly string[], beside = false): Promise<string> {
+async function step(
+  name: string,
+  node: string,
+  words: readonly string[],
+  beside = false,
+  programs: readonly string[] = [],
+): Promise<string> {
   if (!beside) process.stdout.write(`\n== ${name}\n`)
   const started = performance.now()
   const child = spawn(node, words, {
@@ -61,7 +68,7 @@ async function step(name: string, node: string, words: readonly string[], beside
     env: {
       ...process.env,
       RL_TEST_AGAIN: '3',
-      PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}`,
+      PATH: [...programs, dirname(node), process.env.PATH ?? ''].join(delimiter),
     },
   })
   let output = ''
@@ -128,7 +135,15 @@ await Promise.all([
   ]),
 ])
 await step('all tests', current, ['bin/launch.mjs', 'scripts/test.ts', '--all'])
-await step('hosts', current, ['bin/launch.mjs', 'scripts/e2e.ts', 'hosts'])
+const hosts = ['bin/launch.mjs', 'scripts/e2e.ts', 'hosts']
+await step('hosts', current, hosts)
+const newest = dirname(process.env.RL_TEST_PYTHON ?? '')
+if (existsSync(join(newest, 'nats-server')))
+  await step('hosts, on the newest nats-server', current, hosts, false, [newest])
+else
+  process.stdout.write(
+    'SKIP hosts on the newest nats-server: test/clients/requirements.txt is not installed\n',
+  )
 await smoke(current, '24')
 // Examples run one after another, and wait more than they work.
 await Promise.all([
