@@ -79,6 +79,8 @@ for section in policy rewardModel; do
   words+=(--set "$section.publish.as=lora" --set "$section.publish.keep=2")
 done
 words+=(--set "adaptation.model=$name" --set "adaptation.baseUrl=$url")
+# Adapters of a large model and their optimisers would fill the disk.
+words+=(--set run.keepVersions=4)
 for word in "$@"; do words+=(--set "$word"); done
 # A head that was killed left its connection behind: the new one's is newer than this.
 now=$(mktemp)

@@ -28,6 +28,14 @@ export const run = section({
     .describe(
       'Store for the files of checkpoints that go to other hosts: `s3://BUCKET/PREFIX`. Without it they lie in the log. Keys stand in the environment of each host (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL).',
     ),
+  keepVersions: z
+    .int()
+    .min(2)
+    .max(100_000)
+    .optional()
+    .describe(
+      'Number of newest versions of each model whose weights stay on the disk. Older ones are deleted after each iteration, except the first, and those that a fork on this disk goes on from. Default: all stay.',
+    ),
   maxStaleness: count
     .default(0)
     .describe(

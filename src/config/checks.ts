@@ -134,6 +134,12 @@ function checkSense(config: Config, refuse: Refuse): void {
       "'within-step' compares the judgements of a step, and there is only one",
       'add --set rewardModel.samples=3, or use within-task',
     )
+  if (run.keepVersions !== undefined && run.keepVersions <= run.maxStaleness)
+    refuse(
+      'run.keepVersions',
+      `${run.keepVersions} is not more than run.maxStaleness (${run.maxStaleness})`,
+      'rollouts of an older version still ask for it',
+    )
   if (environment.minGroupSize > environment.rolloutsPerTask)
     refuse(
       'environment.minGroupSize',

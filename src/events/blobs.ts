@@ -31,6 +31,8 @@ export type BlobStore = {
   /** Returns at most `length` bytes from `offset` on. They are not compared with the name. */
   readonly chunk: (ref: BlobRef, offset: number, length: number) => Uint8Array
   readonly has: (sha256: string) => boolean
+  /** Deletes a blob of the run's own folder. One that is not there stays so. */
+  readonly remove: (sha256: string) => void
   /** Lists the blobs of the run's own folder. */
   readonly own: () => readonly BlobRef[]
   /** Takes a blob piece by piece. */
@@ -160,6 +162,7 @@ export function openBlobStore(folder: string, parents: readonly string[] = []): 
       }
     },
     has: (sha256) => find(sha256) !== undefined,
+    remove: (sha256) => rmSync(pathIn(folder, sha256), { force: true }),
     own() {
       if (!existsSync(folder)) return []
       return readdirSync(folder, { recursive: true, withFileTypes: true })

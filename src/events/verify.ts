@@ -4,6 +4,7 @@ import { explain } from '../errors.ts'
 import { itemAt } from '../item-at.ts'
 import type { NewEvent } from './catalogue.ts'
 import { type BlobRef, checkEvent } from './codec.ts'
+import { collectedIn } from './collected.ts'
 import { chainHash, genesisHash } from './log.ts'
 import type { LogFault } from './log-faults.ts'
 import { readMark } from './log-mark.ts'
@@ -86,7 +87,7 @@ function rowOf(log: LogReader, position: number): LogRow | string {
 function faultOf(row: LogRow, log: LogReader, run: string, files: boolean): string | null {
   try {
     const { envelope, key, stream } = checkEvent(row.body, run, log.blobs.get)
-    if (files) for (const ref of filesOf(envelope)) log.blobs.get(ref)
+    if (files) for (const ref of filesOf(envelope, log)) log.blobs.get(ref)
     const told = {
       id: envelope.id,
       key,
@@ -105,10 +106,12 @@ function faultOf(row: LogRow, log: LogReader, run: string, files: boolean): stri
 }
 
 /** Returns the files that an event names as blobs of the run. */
-function filesOf({ type, data }: NewEvent): readonly BlobRef[] {
+function filesOf({ type, data }: NewEvent, log: LogReader): readonly BlobRef[] {
   if (type === 'BatchReady') return [data.file]
-  if (type === 'CheckpointShared')
-    return data.store !== undefined ? [] : data.files.flatMap(({ parts }) => parts)
+  if (type === 'CheckpointShared') {
+    const isGone = data.store !== undefined || collectedIn(log).has(data.role, data.version)
+    return isGone ? [] : data.files.flatMap(({ parts }) => parts)
+  }
   if (type === 'OwnFilesRecorded')
     return data.files.flatMap(({ shared = [] }) => shared.flatMap(({ parts }) => parts))
   return type === 'FramesRecorded' ? data.frames : []

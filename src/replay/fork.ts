@@ -1,4 +1,5 @@
 /** A new run that shares another's events up to a position, and goes on from there under its own config. */
+
 import { uuidv7 } from 'uuidv7'
 import { startDecider } from '../actors/decider/decider.ts'
 import { splitsOf } from '../actors/decider/task-counts.ts'
@@ -10,6 +11,7 @@ import { type Config, changeConfig, configDigest, loggable, loggedConfig } from 
 import { RlError } from '../errors.ts'
 import { CATALOGUE, type EventData } from '../events/catalogue.ts'
 import { encodeEnvelope } from '../events/codec.ts'
+import { collectedError, collectedIn } from '../events/collected.ts'
 import { forkLog } from '../events/log.ts'
 import { type LogReader, openLogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
@@ -40,6 +42,7 @@ export function forkRun(
       // Other hosts have no log of the parent: a fork has one head.
       const alone = (before.run.replicas ?? 1) > 1 ? ['run.replicas=1'] : []
       const after = changeConfig(before, [...alone, ...set])
+      refuseCollected(log, at)
       checkSplits(log, at, splitsOf(before.evaluation), splitsOf(after.evaluation))
       return after
     } finally {
@@ -48,6 +51,19 @@ export function forkRun(
   })()
   makeFork(parent, child, { at, config, now })
   return { run: child.run, parent: parent.run, position: at, config }
+}
+
+/** Refuses a position whose newest versions were deleted: the fork could not go on. */
+function refuseCollected(log: LogReader, at: number): void {
+  const collected = collectedIn(log)
+  for (const [role, type] of [
+    ['policy', 'PolicyUpdated'],
+    ['reward-model', 'RewardModelUpdated'],
+  ] as const) {
+    const made = [...log.events({ until: at, types: [type] })].filter(({ data }) => data.checkpoint !== null)
+    const newest = made.at(-1)?.data.version
+    if (newest !== undefined && collected.has(role, newest)) throw collectedError(role, newest)
+  }
 }
 
 /** The files of a fork: its link to the parent, and a RunStarted with its config. */

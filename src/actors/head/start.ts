@@ -38,6 +38,7 @@ import type { StartOptions } from '../start-options.ts'
 import { headAddress, waitBesideHead } from './become-head.ts'
 import { type Children, type ChildSpec, startChildren } from './children.ts'
 import { codeVersion } from './code-version.ts'
+import { openCollector } from './collector.ts'
 import { serveControl } from './control.ts'
 import { type HeadCore, startHeadCore } from './head-core.ts'
 import { fetchHere, hubCopyOf } from './hub-model.ts'
@@ -160,6 +161,13 @@ async function runHead(options: StartOptions, showPages: ShowPages, silent?: num
       mostStartMs: config.run.deadlines.expert.coldStartSeconds * 1000,
     })
     const notifier = config.ui?.notify === undefined ? null : openNotifier(config.ui.notify, display.say)
+    const { keepVersions } = config.run
+    const append = (events: readonly NewEvent[]) => void core.service.append(events)
+    const collect =
+      keepVersions === undefined
+        ? () => {}
+        : openCollector({ folder, log: core.log, keep: keepVersions, append })
+    collect()
     const seeCode = openCodeCheck({ version: packageVersion(), digest: codeDigest() }, display.say)
     const view = await subscribe({ bus: core.bus, run, from: shown + 1 }, (event) => {
       display.see(event, event.position >= begun.position)
@@ -167,6 +175,7 @@ async function runHead(options: StartOptions, showPages: ShowPages, silent?: num
       if (event.position >= begun.position) seeCode(event)
       over.see(event)
       if (event.type === 'IterationCompleted' || event.type === 'RunCompleted') projections.follow()
+      if (event.type === 'IterationCompleted' && event.position >= begun.position) collect()
     })
     const decider = headDecider(first)
     const frames = await openKeyFrames({ folder, decider, configs: [first, config], hashAt: core.log.hashAt })

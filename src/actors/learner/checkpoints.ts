@@ -1,4 +1,5 @@
 /** Checkpoints of a run: one Hugging Face folder a version, and which of them holds a version's weights. */
+
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { cp, rename, rm } from 'node:fs/promises'
@@ -6,6 +7,7 @@ import { isAbsolute, join, relative } from 'node:path'
 import { runFolder } from '../../broker/connection.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import { collectedError } from '../../events/collected.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { weightsDigest } from '../../models/local/checkpoint.ts'
 import { checkFileDigests } from '../../models/local/file-digests.ts'
@@ -18,6 +20,8 @@ import { inStore, storeOf } from './store.ts'
 
 export type ModelRole = 'policy' | 'reward-model'
 export type Checkpoint = NonNullable<EventData<'PolicyUpdated'>['checkpoint']>
+
+export const MODEL_ROLES = ['policy', 'reward-model'] as const satisfies readonly ModelRole[]
 
 export const UPDATED = { policy: 'PolicyUpdated', 'reward-model': 'RewardModelUpdated' } as const
 
@@ -131,6 +135,12 @@ export async function fetchMissing(
   if (checkpoint === null) return
   const folder = checkpointFolder(run, checkpoint)
   if (existsSync(folder)) return
+  const collected = await readEvents(log, 1, ['CheckpointsCollected'])
+  if (
+    run === log.run &&
+    collected.events.some(({ data }) => data.role === role && data.versions.includes(version))
+  )
+    throw collectedError(role, version)
   const { events } = await readEvents(log, 1, ['CheckpointShared'])
   const shared = events.findLast(
     ({ data }) => data.role === role && data.version === version && data.sha256 === checkpoint.sha256,
@@ -202,12 +212,24 @@ export async function sharedVersion(
   const events = updatedEvents(role, data)
   const { version, checkpoint } = data
   if (checkpoint === null || !log.apart) return events
+  await removeCollected(log, role)
   const store = await storeOf(log)
   const folder = checkpointFolder(log.run, checkpoint)
   const files = await inStore(log, store, (target) => shareFolder(target, folder))
   const where = store === undefined ? {} : { store }
   const { sha256 } = checkpoint
   return [{ type: 'CheckpointShared', data: { role, version, sha256, files, ...where } }, ...events]
+}
+
+/** Deletes this host's copies of versions that the head deleted (`run.keepVersions`). */
+async function removeCollected(log: LogClient, role: ModelRole): Promise<void> {
+  const { events } = await readEvents(log, 1, ['CheckpointsCollected'])
+  const gone = new Set(events.filter(({ data }) => data.role === role).flatMap(({ data }) => data.versions))
+  if (gone.size === 0) return
+  const made = await readEvents(log, 1, [UPDATED[role]])
+  for (const { run, data } of made.events)
+    if (run === log.run && gone.has(data.version) && data.checkpoint !== null)
+      await rm(checkpointFolder(run, data.checkpoint), { recursive: true, force: true })
 }
 
 /** Figures of an update as they stand in its event, and why it stopped early. */

@@ -124,6 +124,18 @@ export const modelEvents = {
     key: (data) => `CheckpointShared/${data.role}/${data.version}`,
     reproducible: false,
   }),
+  CheckpointsCollected: define({
+    v: 1,
+    by: ['head'],
+    summary:
+      'The files of these versions are deleted: `run.keepVersions` keeps the newest. Their events stay, but no run goes on from them.',
+    schema: z.strictObject({
+      role: z.enum(['policy', 'reward-model']),
+      versions: z.array(count).min(1).max(100_000),
+    }),
+    key: ({ role, versions }) => `CheckpointsCollected/${role}/${versions.at(-1)}`,
+    reproducible: false,
+  }),
   BatchReady: define({
     v: 2,
     digestVersion: 1,

@@ -1,0 +1,88 @@
+/**
+ * Deletes the weights of old versions if a run keeps the newest alone (`run.keepVersions`). An event tells of them first, so
+ * whoever asks later hears why they are gone. A head that ended between event and deletion goes on with it when it starts again.
+ */
+import { readdirSync, rmSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { type RunFolder, runFolder } from '../../broker/connection.ts'
+import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import type { EventLog } from '../../events/log.ts'
+import { openLogReader } from '../../events/log-reader.ts'
+import { checkpointFolder, MODEL_ROLES, type ModelRole, UPDATED } from '../learner/checkpoints.ts'
+
+type Updated = LoggedEvent<'PolicyUpdated' | 'RewardModelUpdated'>
+
+export type CollectorOptions = {
+  readonly folder: RunFolder
+  readonly log: EventLog
+  /** Number of newest versions of each role that stay. */
+  readonly keep: number
+  readonly append: (events: readonly NewEvent[]) => void
+}
+
+/** Returns a function that deletes what nobody can ask for any more. Called after an iteration, and at the head's start. */
+export function openCollector({ folder, log, keep, append }: CollectorOptions): () => void {
+  /** Position at which each other run of this disk was forked from this one. Null: it was not. */
+  const forks = new Map<string, number | null>()
+
+  function forkPositions(): readonly number[] {
+    for (const run of readdirSync(dirname(folder.folder)))
+      if (run !== folder.run && !forks.has(run)) forks.set(run, forkOf(run, folder))
+    return [...forks.values()].filter((position) => position !== null)
+  }
+
+  return () => {
+    const at = [log.head().position, ...forkPositions()]
+    for (const role of MODEL_ROLES) {
+      const made = [...log.events({ types: [UPDATED[role]] })].filter(({ data }) => data.checkpoint !== null)
+      const own = made.filter(({ run }) => run === folder.run)
+      const needed = new Set(at.flatMap((position) => neededAt(made, position, keep)))
+      const gone = told(log, role)
+      const versions = own.map(({ data }) => data.version).filter((one) => !needed.has(one) && !gone.has(one))
+      if (versions.length > 0) append([{ type: 'CheckpointsCollected', data: { role, versions } }])
+      for (const version of versions) gone.add(version)
+      for (const { run, data } of own)
+        if (gone.has(data.version) && data.checkpoint !== null)
+          rmSync(checkpointFolder(run, data.checkpoint), { recursive: true, force: true })
+    }
+    removeParts(log)
+  }
+}
+
+/** Versions that a run may ask for which goes on from a position. The first one is what the KL is taken against. */
+function neededAt(made: readonly Updated[], position: number, keep: number): readonly number[] {
+  const before = made.filter((event) => event.position <= position).map(({ data }) => data.version)
+  return [...before.slice(0, 1), ...before.slice(-keep)]
+}
+
+function told(log: EventLog, role: ModelRole): Set<number> {
+  const events = [...log.events({ types: ['CheckpointsCollected'] })]
+  return new Set(events.filter(({ data }) => data.role === role).flatMap(({ data }) => data.versions))
+}
+
+/** Removes the parts of collected versions that no other file has. */
+function removeParts(log: EventLog): void {
+  const gone = new Map(MODEL_ROLES.map((role) => [role, told(log, role)]))
+  const kept = new Set<string>()
+  const old = new Set<string>()
+  for (const { type, data } of log.events({ types: ['CheckpointShared', 'OwnFilesRecorded'] })) {
+    const isGone = type === 'CheckpointShared' && gone.get(data.role)?.has(data.version)
+    const files = type === 'CheckpointShared' ? data.files : data.files.flatMap(({ shared = [] }) => shared)
+    for (const { sha256 } of files.flatMap(({ parts }) => parts)) (isGone ? old : kept).add(sha256)
+  }
+  for (const sha256 of old) if (!kept.has(sha256)) log.blobs.remove(sha256)
+}
+
+/** Returns the position at which a run of this disk was forked from this one. What is no run, or cannot be read, is no fork. */
+function forkOf(run: string, parent: RunFolder): number | null {
+  try {
+    const log = openLogReader(runFolder(basename(run)).log)
+    try {
+      return log.parent?.run === parent.run ? log.parent.position : null
+    } finally {
+      log.close()
+    }
+  } catch {
+    return null
+  }
+}
