@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   pause: () => import('./cli/pause.ts'),
   resume: () => import('./cli/resume.ts'),
   log: () => import('./cli/log.ts'),
+  restore: () => import('./cli/restore.ts'),
   doctor: () => import('./cli/doctor.ts'),
   projections: () => import('./cli/projections.ts'),
   model: () => import('./cli/model.ts'),

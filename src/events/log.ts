@@ -4,14 +4,14 @@
  */
 import { createHash, hash } from 'node:crypto'
 import { statfsSync, statSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { type Clock, systemClock } from '../clock.ts'
 import { RlError } from '../errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../platform/files.ts'
 import { type CheckedEvent, checkEvent } from './codec.ts'
 import type { LogFault } from './log-faults.ts'
-import { markPath, openMark, readMark, wasClosed } from './log-mark.ts'
+import { openMark, readMark, wasClosed } from './log-mark.ts'
 import { type LogReader, openLogReader, type ParentLink, readerOf } from './log-reader.ts'
 import { refuseLostLog, sizeOf } from './lost-log.ts'
 import { checkRunId } from './subjects.ts'
@@ -136,7 +136,7 @@ function lookAt(path: string): RlError | null {
         `${path} ends at position ${position}, and its run was at ${mark.position}: ${path}-wal is missing or damaged`,
         {
           code: 'log.lost',
-          hint: `nothing was changed: put the file back; if an older copy is meant to go on, remove ${markPath(path)}`,
+          hint: `nothing was changed: put the file back; if an older copy is meant to go on: npm run -s rl -- restore ${basename(dirname(path))} --accept`,
         },
       )
     if (position === 0 || wasClosed(path, position)) return null
