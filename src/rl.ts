@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   projections: () => import('./cli/projections.ts'),
   model: () => import('./cli/model.ts'),
   serve: () => import('./cli/serve.ts'),
+  weights: () => import('./cli/weights.ts'),
   train: () => import('./cli/train.ts'),
   gateway: () => import('./cli/gateway.ts'),
   trainer: () => import('./cli/trainer.ts'),

@@ -1,5 +1,3 @@
-/** One process of a role. It takes its config from the run's log, opens its worker, and works until it is stopped. */
-import { existsSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import {
@@ -20,16 +18,15 @@ import { connectLog, type LogClient } from '../events/log-client.ts'
 import { connectBus, connectPatiently } from '../events/nats/connect.ts'
 import { type User, workerOf } from '../events/users.ts'
 import { providerOf } from '../models/registry.ts'
-import { isLoopback } from '../platform/proxy.ts'
 import { giveSigns } from '../platform/signs-of-life.ts'
 import { loadAllUserParts, loadUserParts } from '../user-parts.ts'
+import { isApart, isChild } from './apart.ts'
 import { configsOf } from './configs.ts'
 import { deciderOf } from './deciders.ts'
 import { rolloutsAtATime } from './environment/rollouts-at-a-time.ts'
 import type { Playing } from './environment/worker.ts'
 import { type OpenElsewhere, openElsewhere } from './executing/elsewhere.ts'
 import { executorsOf, openExecutor } from './executing/worker.ts'
-import { PARENT_PIPE, ROLES_APART } from './head/children.ts'
 import { checkParts, withFilesOf } from './host-files.ts'
 import { checkJoined, joinedAddress } from './joined.ts'
 import { lastAttempt } from './last-attempt.ts'
@@ -138,21 +135,8 @@ export function addressOf(run: string, nats: string | null, user: User): BusAddr
   return { ...given, ...(readCredentials(folder, user) ?? toolAddress(known)) }
 }
 
-/**
- * Whether roles of the run may lie on other disks. The head says so to its own processes. Another process shares the
- * head's disk if it sees the log there, but it may not be the only one that the head did not start.
- */
-function isApart(run: string, url: string): boolean {
-  if (isChild()) return process.env[ROLES_APART] === '1'
-  return !existsSync(runFolder(run).log) || !url.split(',').every((one) => isLoopback(new URL(one).hostname))
-}
-
 function sayLine(line: string): void {
   process.stderr.write(`rlanything: ${line}\n`)
-}
-
-function isChild(): boolean {
-  return process.env[PARENT_PIPE] === '1'
 }
 
 type EndSignals = {

@@ -141,7 +141,7 @@ function openIterations(log: LogReader): Restored['openIterations'] {
     })
 }
 
-/** The newest weights of each model: where a head finds them. */
+/** The newest weights of each model, and the place from which a head takes them. */
 async function weightsOf(log: LogReader): Promise<Weights[]> {
   const found: Weights[] = []
   for (const role of MODEL_ROLES) {

@@ -1,3 +1,4 @@
+import { isApart } from '../actors/apart.ts'
 import { configsOf } from '../actors/configs.ts'
 import { addressOf } from '../actors/start.ts'
 import { parseCommandLine } from '../command-line.ts'
@@ -45,7 +46,7 @@ docs/external-trainers.md shows the same in Python, and integrations/torch with 
     const user = `${role}-worker` as const
     await awaitHead({ run, nats, user, say: (line) => void process.stderr.write(`${line}\n`) })
     const bus = await connectBus({ ...addressOf(run, nats, user), name: 'trainer' })
-    const log = connectLog({ bus, run, actor: `${role}/trainer` })
+    const log = connectLog({ bus, run, actor: `${role}/trainer`, apart: isApart(run, bus.url) })
     try {
       const { config } = await configsOf(log)
       const section = role === 'policy' ? 'policy' : 'rewardModel'

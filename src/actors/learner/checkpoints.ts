@@ -134,7 +134,19 @@ export async function fetchMissing(
 ): Promise<void> {
   if (checkpoint === null) return
   const folder = checkpointFolder(run, checkpoint)
-  if (existsSync(folder)) return
+  if (!existsSync(folder)) await fetchVersion(log, role, { run, data: { version, checkpoint } }, folder)
+}
+
+/**
+ * Fetches the files of a version that another host made into a folder that is not there.
+ * @throws RlError `model.elsewhere` if that host did not share it, `model.collected` if the run deleted it
+ */
+export async function fetchVersion(
+  log: LogClient,
+  role: ModelRole,
+  { run, data: { version, checkpoint } }: Holder,
+  folder: string,
+): Promise<void> {
   const collected = await readEvents(log, 1, ['CheckpointsCollected'])
   if (
     run === log.run &&
@@ -143,7 +155,7 @@ export async function fetchMissing(
     throw collectedError(role, version)
   const { events } = await readEvents(log, 1, ['CheckpointShared'])
   const shared = events.findLast(
-    ({ data }) => data.role === role && data.version === version && data.sha256 === checkpoint.sha256,
+    ({ data }) => data.role === role && data.version === version && data.sha256 === checkpoint?.sha256,
   )
   if (shared === undefined)
     throw new RlError(`the weights of ${role} version ${version} are not on this disk: ${folder}`, {
