@@ -26,3 +26,17 @@ export function percentile(values: readonly number[], p: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(p * sorted.length) - 1))]
 }
+
+/**
+ * Returns whether a value holds a goal, e.g. `>= 20000`, `< 10`, or `0` for an exact value.
+ * @throws if the goal is none of these
+ */
+export function holds(value: number, goal: string): boolean {
+  const [, sign = '', text = ''] = /^(>=|<=|>|<|)\s*(-?[\d.,_]+)$/.exec(goal.trim()) ?? []
+  const bound = Number(text.replaceAll(/[,_]/g, ''))
+  if (text === '' || Number.isNaN(bound)) throw new Error(`'${goal}' is no goal`)
+  if (sign === '>=') return value >= bound
+  if (sign === '<=') return value <= bound
+  if (sign === '>') return value > bound
+  return sign === '<' ? value < bound : value === bound
+}

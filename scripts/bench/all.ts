@@ -1,0 +1,77 @@
+/**
+ * `npm run -s bench -- all [--check] [--only SUITE,...]` runs the suites one after another, each in a process of its own. Their
+ * lines stand on standard output as they come. The last line is `rows=N missed=NAMES load=BEFORE..AFTER cpu=MODEL`. A row misses if
+ * it has a goal and does not hold it, and a suite if it ends with an error. With `--check` a miss is exit status 1.
+ */
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { cpus, loadavg } from 'node:os'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { holds } from './report.ts'
+
+const rowSchema = z.object({
+  suite: z.string(),
+  name: z.string(),
+  value: z.number(),
+  goal: z.string().nullable(),
+})
+
+const { values } = parseArgs({
+  args: process.argv.slice(3),
+  options: { check: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
+})
+const OTHERS = new Set(['all.ts', 'report.ts'])
+const known = readdirSync('scripts/bench')
+  .filter((file) => file.endsWith('.ts') && !OTHERS.has(file))
+  .map((file) => file.slice(0, -3))
+const wanted = values.only === '' ? known : values.only.split(',')
+const stranger = wanted.find((suite) => !known.includes(suite))
+if (stranger !== undefined) {
+  process.stderr.write(`there is no suite '${stranger}': they are ${known.join(', ')}\n`)
+  process.exit(2)
+}
+
+const load = () => (loadavg()[0] ?? 0).toFixed(1)
+const before = load()
+const missed: string[] = []
+let rows = 0
+for (const [index, suite] of wanted.entries()) {
+  const started = performance.now()
+  process.stderr.write(`bench: ${suite} (${index + 1} of ${wanted.length}), load ${load()}\n`)
+  const status = await run(suite)
+  if (status !== 0) missed.push(`${suite}:ended-with-${status}`)
+  process.stderr.write(`bench: ${suite} took ${((performance.now() - started) / 1000).toFixed(0)} s\n`)
+}
+const model = (cpus()[0]?.model ?? 'unknown').trim().replaceAll(/\s+/g, '_')
+process.stdout.write(
+  `rows=${rows} missed=${missed.join(',') || 'none'} load=${before}..${load()} cpu=${cpus().length}x${model}\n`,
+)
+process.exitCode = values.check && missed.length > 0 ? 1 : 0
+
+async function run(suite: string): Promise<number | string> {
+  const child = spawn(process.execPath, [...process.execArgv, 'bin/launch.mjs', 'scripts/bench.ts', suite], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const over = new Promise<number | string>((resolve) =>
+    child.once('close', (status, signal) => resolve(status ?? signal ?? 'unknown')),
+  )
+  for await (const line of createInterface({ input: child.stdout })) {
+    process.stdout.write(`${line}\n`)
+    const row = rowOf(line)
+    if (row === null) continue
+    rows++
+    if (row.goal !== null && !holds(row.value, row.goal)) missed.push(`${row.suite}:${row.name}`)
+  }
+  return over
+}
+
+function rowOf(line: string): z.infer<typeof rowSchema> | null {
+  if (!line.startsWith('{')) return null
+  try {
+    return rowSchema.parse(JSON.parse(line))
+  } catch {
+    return null
+  }
+}
