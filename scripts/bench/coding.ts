@@ -106,7 +106,7 @@ try {
     name: 'tests_per_s_8',
     value: sandbox8,
     unit: 'tests/s',
-    goal: '>= 300',
+    goal: '>= 600',
     n: REPEATS,
     note: note(plain8),
   })
@@ -124,7 +124,7 @@ try {
     name: 'tests_per_s_32',
     value: sandbox32,
     unit: 'tests/s',
-    goal: '>= 600',
+    goal: '>= 700',
     n: REPEATS,
     note: note(plain32),
   })
@@ -150,7 +150,7 @@ try {
     name: 'p95_8_tests_ms',
     value: percentile(times, 0.95),
     unit: 'ms',
-    goal: '< 90',
+    goal: '< 60',
     n: times.length,
   })
   const { minutes, executions } = await stepMinutes(sandbox)
@@ -159,7 +159,7 @@ try {
     name: 'reference_step_min',
     value: minutes,
     unit: 'min',
-    goal: '< 5',
+    goal: '< 2',
     n: 1,
     note: `extrapolated from ${SHARE * 100} % of 64 x 32 programs x 24 tests: ${executions} runs, half of the programs mutants, none endless (each endless one adds 24 x its CPU limit)`,
   })

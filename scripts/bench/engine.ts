@@ -110,7 +110,7 @@ function measureSteps(): void {
     name: 'steps_per_s',
     value: usual,
     unit: '1/s',
-    goal: '>= 20000',
+    goal: '>= 200000',
     n,
     note: perGame,
   })

@@ -171,8 +171,8 @@ try {
   const alone = [...before, ...after]
   const of = `${IN_FLIGHT} in flight, ${Math.round(IN_FLIGHT / 2)} calls a second`
   for (const [name, share, goal] of [
-    ['overhead_p50_ms', 0.5, '< 3'],
-    ['overhead_p99_ms', 0.99, '< 15'],
+    ['overhead_p50_ms', 0.5, '<= 1'],
+    ['overhead_p99_ms', 0.99, '< 10'],
   ] as const) {
     const [with_, without] = [percentile(through, share), percentile(alone, share)]
     report({

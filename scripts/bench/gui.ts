@@ -47,7 +47,7 @@ async function measureSteps(): Promise<void> {
     name: 'reset_p50_ms',
     value: median(resets),
     unit: 'ms',
-    goal: '<= 6',
+    goal: '<= 3',
     n: resets.length,
     note,
   })
@@ -56,7 +56,7 @@ async function measureSteps(): Promise<void> {
     name: 'step_p50_ms',
     value: median(steps),
     unit: 'ms',
-    goal: '<= 6',
+    goal: '<= 3',
     n: steps.length,
     note,
   })
@@ -100,7 +100,7 @@ async function measureEpisodes(): Promise<void> {
       name: 'episodes_per_s',
       value: median(rounds),
       unit: '1/s',
-      goal: '>= 120',
+      goal: '>= 250',
       n: rounds.length,
       note,
     })
@@ -132,7 +132,7 @@ async function measurePictures(): Promise<void> {
       name: 'png_steps_per_s',
       value,
       unit: '1/s',
-      goal: '>= 90',
+      goal: '>= 150',
       n: pages * each,
       note,
     })
@@ -143,7 +143,7 @@ async function measurePictures(): Promise<void> {
         name: 'browser_pss_mb',
         value: pss,
         unit: 'MB',
-        goal: '<= 650',
+        goal: '<= 400',
         n: 1,
         note: `${pages} pages`,
       })

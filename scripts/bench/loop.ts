@@ -88,7 +88,7 @@ function tell(iterations: readonly IterationTimes[], samples: readonly Sample[],
     })
   const seconds = ({ span: [from, to] }: IterationTimes) => (to - from) / 1000
 
-  say('iteration_s', 's', '<= 6', seconds, `, ${iterations[0].rollouts} rollouts and more with candidates`)
+  say('iteration_s', 's', '<= 2.5', seconds, `, ${iterations[0].rollouts} rollouts and more with candidates`)
   for (const stage of STAGES)
     say(`${stage.replaceAll(/[ -]/g, '_')}_s`, 's', null, ({ busy }) => lengthOf(busy[stage]) / 1000)
   say(
@@ -115,7 +115,7 @@ function tell(iterations: readonly IterationTimes[], samples: readonly Sample[],
     name: 'rss_total_mb',
     value: Math.max(...samples.map(({ rss }) => rss)) / 2 ** 20,
     unit: 'MiB',
-    goal: '< 2048',
+    goal: '<= 1200',
     n: samples.length,
     note: `${note}, peak of all processes together, cold start or its cache included`,
   })

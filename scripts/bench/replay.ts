@@ -94,7 +94,7 @@ try {
       forkRun(folder, runFolder(`fork-${i}`, root), { at: events >> 1, set: ['learning.lambda=0.5'] }),
     ),
   )
-  measure('fork_ms', median(forks) * 1000, 'ms', '< 1000', FORKS, `at the middle of ${of}`)
+  measure('fork_ms', median(forks) * 1000, 'ms', '< 100', FORKS, `at the middle of ${of}`)
 
   const tasks = ofType(log, 'TaskProposed')
   const rollouts = ofType(log, 'PolicyUpdated').flatMap(({ data }) => data.trainedOn)
@@ -105,7 +105,7 @@ try {
   ])
   for (const [index, kind] of ['task', 'step', 'version'].entries())
     measure(`why_${kind}_ms`, median(asked.map((times) => times[index])) * 1000, 'ms', '< 200', 10, of)
-  measure('why_ms', median(asked.flat()) * 1000, 'ms', '< 200', 30, `${of}; tasks, steps and versions`)
+  measure('why_ms', median(asked.flat()) * 1000, 'ms', '< 50', 30, `${of}; tasks, steps and versions`)
   measure('why_worst_ms', Math.max(...asked.flat()) * 1000, 'ms', '< 200', 30, of)
 
   let steps = 0
@@ -119,7 +119,7 @@ try {
     'rescore_100k_s',
     (scoring * 3_000_000) / steps,
     's',
-    '< 60',
+    '< 40',
     1,
     `${scoring.toFixed(1)} s for ${trajectories} trajectories with ${steps} steps (${processor.toFixed(1)} s of processor time), scaled to 3,000,000 steps`,
   )
