@@ -46,8 +46,8 @@ const root = mkdtempSync(join(tmpdir(), 'rl-bench-'))
 const core = await startHeadCore({ folder: runFolder('bench', root), work: [] })
 try {
   if (wanted.has('append')) {
-    await appendRate('200b', 20_000, 20_000)
-    await appendRate('4kb', 5_000, 5_000)
+    await appendRate('200b', 20_000, 50_000)
+    await appendRate('4kb', 5_000, 12_000)
   }
   if (wanted.has('latency')) await latency()
   if (wanted.has('catch-up')) await catchUp()
