@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { SMALL_SETTINGS } from '../scripts/e2e/small-run.ts'
 import { runFolder } from '../src/broker/connection.ts'
 import { openLogReader } from '../src/events/log-reader.ts'
 import { verifyLog } from '../src/events/verify.ts'
@@ -14,23 +15,7 @@ import { noS3, startS3 } from './support/s3-server.ts'
 const RUN = 'stored'
 const STORE = 's3://weights/runs'
 const KEYS = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE0002', AWS_SECRET_ACCESS_KEY: 'secret-of-the-store-2' }
-const SETTINGS = [
-  `run.store=${STORE}`,
-  'run.iterations=1',
-  'environment.tasks=6',
-  'environment.tasksPerIteration=3',
-  'environment.rolloutsPerTask=4',
-  'environment.maxSteps=5',
-  'policy.coldStart.demonstrations=16',
-  'policy.coldStart.updates=8',
-  'rewardModel.samples=1',
-  'rewardModel.accuracyRange=[0, 1]',
-  'rewardModel.coldStart.rollouts=10',
-  'rewardModel.coldStart.updates=2',
-  'learning.mixedOutcomes=false',
-  'evaluation.splits=[in-domain]',
-  'evaluation.tasks=4',
-]
+const SETTINGS = [...SMALL_SETTINGS, `run.store=${STORE}`, 'run.iterations=1']
 
 /** Processes that a failed test would leave behind. */
 const begun: Started[] = []

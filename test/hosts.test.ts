@@ -3,6 +3,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { SMALL_SETTINGS } from '../scripts/e2e/small-run.ts'
 import { runFolder } from '../src/broker/connection.ts'
 import { trainedVersion } from '../src/cli/trained-version.ts'
 import { digestOf } from '../src/events/digest.ts'
@@ -13,23 +14,7 @@ import { type Started, startHead, startProcess } from './support/processes.ts'
 import { temporaryFolder, until } from './support/run.ts'
 
 const RUN = 'hosts'
-const SETTINGS = [
-  'run.iterations=2',
-  'environment.tasks=6',
-  'environment.tasksPerIteration=3',
-  'environment.rolloutsPerTask=4',
-  'environment.maxSteps=5',
-  'policy.coldStart.demonstrations=16',
-  'policy.coldStart.updates=8',
-  'rewardModel.samples=1',
-  'rewardModel.accuracyRange=[0, 1]',
-  'rewardModel.coldStart.rollouts=10',
-  'rewardModel.coldStart.updates=2',
-  'learning.mixedOutcomes=false',
-  'adaptation.candidates=within',
-  'evaluation.splits=[in-domain]',
-  'evaluation.tasks=4',
-]
+const SETTINGS = [...SMALL_SETTINGS, 'run.iterations=2']
 
 function logIn(root: string) {
   return openLogReader(runFolder(RUN, root).log)

@@ -1,5 +1,5 @@
 /** A small run with local models in every role that has one. All fail at everything, so each group is learned from. */
-export const SMALL_RUN = [
+export const SMALL_SETTINGS = [
   'run.iterations=3',
   'environment.tasks=6',
   'environment.tasksPerIteration=3',
@@ -15,4 +15,7 @@ export const SMALL_RUN = [
   'adaptation.candidates=within',
   'evaluation.splits=[in-domain]',
   'evaluation.tasks=4',
-].flatMap((setting) => ['--set', setting])
+]
+
+/** The same as words of a command. */
+export const SMALL_RUN = SMALL_SETTINGS.flatMap((setting) => ['--set', setting])
