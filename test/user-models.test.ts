@@ -67,11 +67,11 @@ async function refusal(changes: Record<string, Record<string, unknown>>): Promis
 test('a provider that there is not, and a module without one, are refused by name', async () => {
   assert.match(
     await refusal({ policy: { provider: 'opanai' } }),
-    /policy\.provider: there is no provider 'opanai' - there are local, openai, simulated; models\.module can/,
+    /policy\.provider: there is no provider 'opanai' - there are local, openai, simulated, environment; models\.module can/,
   )
   assert.match(
     await refusal({ models: { module: file }, policy: { provider: 'by-chanse' } }),
-    /policy\.provider: there is no provider 'by-chanse' - there are local, openai, simulated, by-chance/,
+    /policy\.provider: there is no provider 'by-chanse' - there are local, openai, simulated, environment, by-chance/,
   )
   const empty = join(root, 'empty.mjs')
   writeFileSync(empty, 'export const modelProviders = [{ name: "mine", version: 1 }]')

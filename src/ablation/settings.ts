@@ -75,13 +75,14 @@ const OTHERS = {
     short: 'out-env',
     words: [...OUTCOMES, 'adaptation.enabled=true', 'adaptation.candidates=within'],
   },
-  /** The judge of the run is asked, and its verdicts are not used. */
+  /** The setting's own estimate judges: no weights, no start, no labelled rollouts. */
   'outcome+estimate': {
     short: 'estimate',
     words: [
       'learning.reward=progress',
       'learning.advantage=separate',
       'learning.lambda=1',
+      'rewardModel.provider=environment',
       'rewardModel.mode=fixed',
       'rewardModel.samples=1',
       FIXED_TASKS,

@@ -14,13 +14,23 @@ export const adaptation = section({
       'Whether candidates are played `beside` the `tasksPerIteration` training tasks, or `within` that number. With `within` an iteration plays as many rollouts with adaptation as without.',
     ),
   rule: rule('strict').describe(
-    'When a candidate is accepted: between the thresholds (`strict`), also on them (`inclusive`), or by a rule of yours.',
+    'When a candidate is accepted: between the thresholds (`strict`), also on them (`inclusive`), if some solve it and some do not (`mixed`), or by a rule of yours.',
   ),
   evidence: z
     .enum(['point', 'bayes'])
     .default('bayes')
     .describe(
       'A candidate is accepted by its measured accuracy (`point`), or by the posterior probability that the rule holds (`bayes`).',
+    ),
+  anyType: z
+    .boolean()
+    .optional()
+    .describe('Whether a rewrite may be of another type of task than its parent. Absent is false.'),
+  accepted: z
+    .enum(['replace', 'add'])
+    .optional()
+    .describe(
+      "Whether an accepted task takes its parent's place (`replace`), or is played beside it (`add`). Absent is `replace`.",
     ),
   rewriter: z
     .enum(['symbolic', 'language-model'])

@@ -12,7 +12,7 @@ export const endpoint = {
     .min(1)
     .default('local')
     .describe(
-      'Who runs the model: this process (`local`), an OpenAI-compatible endpoint (`openai`), nobody (`simulated`), or a provider of `models.module`.',
+      'Who runs the model: this process (`local`), an OpenAI-compatible endpoint (`openai`), nobody (`simulated`), an estimate of the setting, which judges alone (`environment`), or a provider of `models.module`.',
     ),
   model: z
     .string()

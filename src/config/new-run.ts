@@ -41,7 +41,7 @@ function checkLearns(config: Config, refuse: Refuse): void {
     refuse(
       'rewardModel.mode',
       "'off' measures no progress, and learning.reward is 'progress': nothing would be learned",
-      'add --set rewardModel.mode=fixed, or --set learning.reward=outcome',
+      'add --set rewardModel.mode=fixed --set rewardModel.provider=environment, or --set learning.reward=outcome',
     )
 }
 

@@ -72,10 +72,10 @@ function those(readers: Readonly<Partial<Record<Reader, boolean>>>): ReadonlySet
 }
 
 /**
- * Place of a section's model: this process, an endpoint, or nowhere because a simulation stands in for it.
+ * Place of a section's model: this process, an endpoint, or nowhere because a simulation or an estimate stands in for it.
  */
 function placeOf(section: Section, config: Config): 'here' | 'elsewhere' | 'nowhere' {
   const provider = MODEL_PROVIDERS.find(config[section].provider, config.models.module)
   if (provider?.trains) return 'here'
-  return provider?.simulated ? 'nowhere' : 'elsewhere'
+  return provider?.simulated || provider?.measures ? 'nowhere' : 'elsewhere'
 }

@@ -22,6 +22,7 @@ export type JudgeWorker =
   | 'off'
   | 'local'
   | 'prompted'
+  | 'environment'
   | 'scripted-test-writer'
   | 'local-test-writer'
   | 'prompted-test-writer'
@@ -43,6 +44,7 @@ export function policyWorkerOf({ policy, models }: Config, setting: Setting): Po
 export function judgeWorkerOf({ rewardModel, models }: Config, { judging }: Setting): JudgeWorker | null {
   if (rewardModel.mode === 'off') return 'off'
   const provider = MODEL_PROVIDERS.find(rewardModel.provider, models.module)
+  if (provider?.measures) return judging?.by === 'tests' ? null : 'environment'
   if (judging?.by === 'tests') {
     if (provider?.simulated) return 'scripted-test-writer'
     return provider?.open ? 'prompted-test-writer' : 'local-test-writer'
@@ -131,6 +133,8 @@ function checkJudge(config: Config, setting: Setting, refuse: Refuse): void {
       `the setting '${name}' has no judging, which mode ${mode} needs`,
       'add --set rewardModel.mode=off --set learning.reward=outcome',
     )
+  if (worker === 'environment' && !setting.progress)
+    lacks('progress', 'add progress to the setting, or use rewardModel.provider local or openai')
   if (judging?.by !== 'tests') return
   if (worker === 'local-test-writer' && !judging.lessons)
     lacks('lessons for a small writer of tests', 'use rewardModel.provider openai')

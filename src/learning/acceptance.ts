@@ -35,6 +35,8 @@ export type AcceptanceReason =
   | 'too hard'
   | 'too easy'
   | 'too little evidence'
+  | 'always solved'
+  | 'some solve it and some do not'
   | 'harder and within reach'
   | 'easier and not trivial'
 
@@ -79,6 +81,15 @@ export function decideAcceptance(candidate: Candidate, options: AcceptanceOption
   return { accepted: true, reason: success, probability: null }
 }
 
+/** Accepts a candidate that some rollouts solve and some do not. It asks for no further evidence. */
+function decideMixed({ accuracy, equalsParent }: Candidate): AcceptanceDecision {
+  if (equalsParent) return refused('equal to its parent')
+  if (accuracy.n === 0) return refused('not measured')
+  if (accuracy.successes === 0) return refused('never solved')
+  if (accuracy.successes === accuracy.n) return refused('always solved')
+  return { accepted: true, reason: 'some solve it and some do not', probability: null }
+}
+
 /** The published rule. The thresholds themselves are excluded (`strict`) or allowed. */
 export const ACCEPTANCE_RULES: readonly AcceptanceRule[] = [
   {
@@ -94,6 +105,13 @@ export const ACCEPTANCE_RULES: readonly AcceptanceRule[] = [
     formula: 'as `strict`, and the thresholds themselves are allowed',
     source: 'RLAnything, arXiv 2602.02488, code',
     decide: (candidate, options) => decideAcceptance(candidate, { ...options, strict: false }),
+  },
+  {
+    name: 'mixed',
+    version: 1,
+    formula: '0 < p new < 1, whatever the parent and the thresholds',
+    source: 'a choice of this project: a group teaches if some solve it and some do not',
+    decide: decideMixed,
   },
 ]
 

@@ -2,8 +2,9 @@
  * Rewards and advantages of the reward model's own judgements (paper section 2.3). A verdict is right as far as it agrees
  * with the integrated reward of the step that it judges.
  *
- * Standardised within a step (as published), the size of R cancels. The sign of R is left: for verdicts that differ it is the
- * outcome. So the judge learns to foretell outcomes. Standardised within the task, the size of R counts.
+ * Standardised within a step (as published), the size of R cancels, and its sign is left. With lambda below 1 that sign is
+ * the outcome under every normalisation. So the judge learns to foretell outcomes. Within the task the size of R only weighs
+ * steps against each other.
  */
 import { itemAt } from '../item-at.ts'
 import { moments, stableSum, ZERO_DEVIATION } from './moments.ts'

@@ -60,6 +60,8 @@ export interface ModelProvider {
   readonly trains?: true
   /** It uses formulas instead of a model. Its figures are no measurements. */
   readonly simulated?: true
+  /** The setting's own estimate stands for a model, as a judge alone. */
+  readonly measures?: true
   /** `baseUrl` speaks OpenAI's protocol. The gateway forwards calls to it, and new versions are published there. */
   readonly openAi?: true
 }

@@ -15,6 +15,7 @@ const OURS: readonly ModelProvider[] = [
     open: async (options) => (await import('./openai.ts')).openEndpoint(options),
   },
   { name: 'simulated', version: 1, simulated: true },
+  { name: 'environment', version: 1, measures: true },
 ]
 
 const LIST = 'modelProviders'
@@ -58,12 +59,24 @@ export function wrongProvider(
 ): { readonly key: string; readonly message: string; readonly hint: string } | null {
   const { module } = config.models
   const wrong = MODEL_SECTIONS.find((section) => !MODEL_PROVIDERS.find(config[section].provider, module))
-  if (wrong === undefined) return null
+  if (wrong === undefined) return wrongJudge(config)
   const names = MODEL_PROVIDERS.all(module).map(({ name }) => name)
   return {
     key: `${wrong}.provider`,
     message: `there is no provider '${config[wrong].provider}'`,
     hint: `there are ${names.join(', ')}${module === null ? `; models.module can name a module with your own, exported as \`${LIST}\`` : ''}`,
+  }
+}
+
+/** A provider that measures what a setting knows can judge, and nothing else. */
+function wrongJudge(config: ProviderNames): ReturnType<typeof wrongProvider> {
+  const others = MODEL_SECTIONS.filter((section) => section !== 'rewardModel')
+  const wrong = others.find((section) => providerOf(config[section], config).measures)
+  if (wrong === undefined) return null
+  return {
+    key: `${wrong}.provider`,
+    message: `'${config[wrong].provider}' judges steps, and does nothing else`,
+    hint: 'use it as rewardModel.provider',
   }
 }
 

@@ -65,6 +65,8 @@ const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = 
     candidates: PLAYED,
     rule: COMPUTED,
     evidence: COMPUTED,
+    anyType: PLAYED,
+    accepted: PLAYED,
     confidence: COMPUTED,
     prior: COMPUTED,
     rewriter: ASKED,

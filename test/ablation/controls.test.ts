@@ -55,4 +55,13 @@ test('the words of every setting make a config', () => {
     changeConfig(loadConfig({}), wordsOfRun({ setting, seed: 1 }, empty))
 })
 
+test('the estimate judges without a start of its own', () => {
+  const { rewardModel, learning } = changeConfig(
+    loadConfig({}),
+    wordsOfRun({ setting: 'outcome+estimate', seed: 1 }, empty),
+  )
+  assert.is(rewardModel.provider, 'environment')
+  assert.is(learning.reward, 'progress')
+})
+
 test.run()

@@ -23,6 +23,7 @@ const SETTINGS: Readonly<Record<string, Record<string, Record<string, unknown>>>
     simulation: { steps: 3, failureShare: 0.3 },
     rewardModel: { judging: 'group' },
   },
+  'accepted tasks are added': { adaptation: { accepted: 'add', rule: 'mixed', low: 0, high: 1 } },
   bayes: { adaptation: { evidence: 'bayes', confidence: 0.6, rule: 'inclusive' } },
 }
 
@@ -282,6 +283,30 @@ test('the simulated learner learns, and adaptation keeps tasks within reach', ()
   )
   assert.ok(after > before + 0.15, `${before} -> ${after}`)
   assert.ok(of(log, 'TaskAccepted').length > 10)
+})
+
+test('accepted tasks that are added are played in slots of their own, and their parents are played on', () => {
+  const config = smallConfig({
+    run: { iterations: 12, evaluateEvery: 12 },
+    environment: { name: 'simulated', tasks: 6, tasksPerIteration: 6, rolloutsPerTask: 8 },
+    adaptation: { accepted: 'add', rule: 'mixed', low: 0.2, high: 0.8, candidates: 'within' },
+  })
+  const { log } = playLoop({ config })
+  const plans = of(log, 'IterationPlanned')
+  const trained = plans.flatMap(({ iteration, groups }) =>
+    groups.filter(({ purpose }) => purpose === 'train').map((group) => ({ ...group, iteration })),
+  )
+  const accepted = of(log, 'TaskAccepted')
+  assert.ok(accepted.length > 2)
+  const played = (wanted: string, task: string) =>
+    trained.some((group) => group.slot === wanted && group.task === task)
+  assert.ok(accepted.some(({ slot, iteration, task }) => played(`${slot}+${iteration}`, task)))
+  for (const { slot, iteration, task } of accepted) {
+    assert.not.ok(played(slot, task), 'the parent keeps its slot')
+    const later = trained.filter((group) => group.iteration > iteration && group.slot === slot)
+    for (const group of later) assert.is(group.task, trained.find((one) => one.slot === slot)!.task)
+  }
+  for (const { groups } of plans) assert.is(new Set(groups.map(({ slot }) => slot)).size, groups.length)
 })
 
 test.run()

@@ -1,7 +1,12 @@
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { adaptationNeed, decideAcceptance, ruleProbability } from '../../src/learning/acceptance.ts'
+import {
+  ACCEPTANCE_RULES,
+  adaptationNeed,
+  decideAcceptance,
+  ruleProbability,
+} from '../../src/learning/acceptance.ts'
 import { betaCdf, betaQuantile } from '../../src/learning/beta.ts'
 import type { AcceptanceOptions, Candidate } from '../../src/learning/terms.ts'
 import { rng } from '../../src/random.ts'
@@ -39,6 +44,17 @@ test('acceptance table for 8 rollouts', () => {
     assert.equal(accepted('easier', 0, options), [1, 2, 3, 4, 5, 6])
     assert.equal(accepted('easier', 1, options), [2, 3, 4, 5, 6])
   }
+})
+
+test('mixed accepts what some solve and some do not, whatever the parent', () => {
+  const mixed = ACCEPTANCE_RULES.find(({ name }) => name === 'mixed')!
+  for (const direction of ['harder', 'easier'] as const)
+    for (const parent of [0, 4, 8]) {
+      const taken = [0, 1, 4, 7, 8].filter(
+        (now) => mixed.decide(candidate(direction, parent, now), bayes).accepted,
+      )
+      assert.equal(taken, [1, 4, 7])
+    }
 })
 
 test('strict and released forms differ at the bounds only', () => {

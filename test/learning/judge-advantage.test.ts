@@ -146,4 +146,16 @@ test('balanced verdicts: pushes towards good and towards bad weigh the same', ()
   )
 })
 
+test('with lambda below 1 a verdict is paid for by the outcome alone, whatever the step is worth', () => {
+  for (const normalisation of ['within-task', 'within-step', 'none'] as const) {
+    const options = { lambda: 0.9, normalisation, invalidReward: -2, balanceVerdicts: false }
+    for (const outcome of [1, -1] as const)
+      for (const score of [-1, -0.3, 0.4, 1]) {
+        const rollout = { id: 'a', task: 't', outcome, verdicts: [[1, -1] as const], scores: [score] }
+        const [[good, bad] = []] = judgeAdvantages([rollout], options).byRollout.get('a') ?? []
+        assert.is(Math.sign((good ?? 0) - (bad ?? 0)), outcome)
+      }
+  }
+})
+
 test.run()

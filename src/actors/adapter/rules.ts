@@ -14,7 +14,7 @@ import {
   tallyOf,
 } from '../decider/books.ts'
 import { askFor, decide, doneBy, fold } from '../decider/fold.ts'
-import { byText } from '../decider/names.ts'
+import { byText, firstSlotOf } from '../decider/names.ts'
 
 export type AdapterContext = {
   readonly books: Books
@@ -53,7 +53,7 @@ export function adapterActions(judging: boolean, config: NeedConfig) {
       if (split === 'train') versions.set(slot, [task.id])
     }),
     rememberProposal: fold('TaskProposed', (context: Context, { slot, task }) => {
-      context.versions.get(slot)?.push(task.id)
+      context.versions.get(firstSlotOf(slot))?.push(task.id)
       context.outstanding--
     }),
     noteRefusal: fold('TaskRejected', (context: Context, { task }) => {
@@ -116,7 +116,7 @@ function askForRewrite(direction: Direction, { run, adaptation }: NeedConfig) {
           parentAccuracy: tallyOf(group),
           critique: critiqueOf(context, iteration, group, adaptation.expert.critiques),
           // A copy: the job is asked for now, and versions come later.
-          taken: [...(context.versions.get(slot) ?? [task])],
+          taken: [...(context.versions.get(firstSlotOf(slot)) ?? [task])],
           seed: seedOf(run.seed, 'rewrite', iteration, slot),
         },
         run.deadlines.expert.rewriteSeconds,

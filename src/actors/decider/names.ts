@@ -5,6 +5,19 @@ export function slotName(split: string, index: number): string {
   return `${split}-${String(index).padStart(5, '0')}`
 }
 
+/**
+ * The slot of a task that was accepted in an iteration and is played beside its parent.
+ * @example addedSlotName('train-00012', 3) // 'train-00012+3'
+ */
+export function addedSlotName(parent: string, iteration: number): string {
+  return `${parent}+${iteration}`
+}
+
+/** Returns the slot that an added slot came from in the end, or the slot itself. */
+export function firstSlotOf(slot: string): string {
+  return slot.split('+', 1)[0] ?? slot
+}
+
 /** Unique in a run, e.g. `3/train-00012/5`: a slot plays one group in an iteration. */
 export function rolloutName(iteration: number, slot: string, index: number): string {
   return `${iteration}/${slot}/${index}`

@@ -9,7 +9,7 @@ import { seedOf } from '../../random.ts'
 import { type Group, type IterationBook, tallyOf } from '../decider/books.ts'
 import type { Output } from '../decider/decider.ts'
 import { emitEvent } from '../decider/fold.ts'
-import { byText } from '../decider/names.ts'
+import { addedSlotName, byText } from '../decider/names.ts'
 
 export type Candidate = Pick<EventData<'TaskProposed'>, 'parent' | 'direction' | 'parentAccuracy'> & {
   readonly task: string
@@ -65,6 +65,8 @@ export function planIteration(
     if (candidate && free) candidates.push({ slot: name, task: candidate.task, purpose: 'candidate' })
     if (!candidate && free && strikes < environment.expert.quarantineAfter) open.push(openSlot(name, slot))
   }
+  // Decisions come in any order. The draw must not depend on it.
+  open.sort((a, b) => byText(a.slot, b.slot))
   const { tasksPerIteration } = environment
   const count = Math.max(0, tasksPerIteration - (adaptation.candidates === 'within' ? candidates.length : 0))
   const given = { count, seed: seedOf(seed, 'select', iteration), iteration }
@@ -148,10 +150,18 @@ export function decisionOnGroup(slots: Slots, { group }: PlayedGroup, config: Ru
   return decisionOn(slots.get(group.slot)!.candidate!, tallyOf(group), group.asked, config)
 }
 
-/** The candidate takes its slot. */
+/** The candidate takes its slot, or a slot beside its parent's (`adaptation.accepted`). */
 export function acceptCandidate(slots: Slots, played: PlayedGroup, adaptation: AdaptationConfig): Output {
   const slot = slots.get(played.group.slot)!
   const accepted = decisionEvent('TaskAccepted', slots, played, adaptation)
+  if (adaptation.accepted === 'add') {
+    const added = newSlot(slot.candidate!.task)
+    enterGroup(added, played.group)
+    slots.set(addedSlotName(played.group.slot, played.book.iteration), added)
+    slot.candidate = null
+    slot.busy = null
+    return accepted
+  }
   slot.active = slot.candidate!.task
   slot.history = []
   slot.longestSuccess = null

@@ -57,6 +57,8 @@ async function openJudge(config: Config, opened: OpenSetting, log: LogClient): P
       return (await import('../writing/local-test-writer.ts')).openLocalTestWriter(config, opened, log)
     case 'prompted':
       return (await import('./endpoint-worker.ts')).openEndpointJudge(config, opened, log)
+    case 'environment':
+      return (await import('./environment-judge.ts')).openEnvironmentJudge(config, opened, log)
     case 'local':
     case 'off':
       return (await import('./local-worker.ts')).openLocalJudge(config, opened, log)

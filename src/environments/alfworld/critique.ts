@@ -36,11 +36,18 @@ const WORDS: readonly (readonly [Cause, RegExp])[] = [
   ['wander', /wander|loop|repeat|repetit|aimless|back and forth|useless|no effect|nothing happen|wast/i],
 ]
 
-/** Returns the causes that a critique names, each once. The most frequent come first. */
+/** Number of times that a line of a critique was said, e.g. `7x it has no effect`. */
+const TIMES = /^(\d+)x /
+
+/** Returns the causes that a critique names, each once. The most frequent come first: `7x` before a line counts seven times. */
 export function causesOf(critique: string): Cause[] {
+  const lines = critique.split('\n').map((text) => ({ text, times: Number(TIMES.exec(text)?.[1] ?? 1) }))
   const counted = WORDS.map(([cause, pattern]) => ({
     cause,
-    times: critique.match(new RegExp(pattern, 'gi'))?.length ?? 0,
+    times: lines.reduce(
+      (sum, { text, times }) => sum + times * (text.match(new RegExp(pattern, 'gi'))?.length ?? 0),
+      0,
+    ),
   }))
   return counted
     .filter(({ times }) => times > 0)

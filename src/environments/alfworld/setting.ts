@@ -20,6 +20,7 @@ export const setting = defineSetting<AlfworldEnvironment>({
           ? { kind: 'folder', path: data ?? '', counts: folderCounts(config) }
           : { kind: 'generated', seed, counts: generatedCounts(config), size: difficulty },
       cachedGames: CACHED_GAMES,
+      rewrite: { anyType: config.adaptation.anyType ?? false },
     })
   },
   acting: {

@@ -1,5 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { loadConfig } from '../../../src/config.ts'
 import { causesOf } from '../../../src/environments/alfworld/critique.ts'
 import { initialState } from '../../../src/environments/alfworld/engine.ts'
 import { alfworldEnvironment } from '../../../src/environments/alfworld/environment.ts'
@@ -20,6 +21,7 @@ import {
   sameGoal,
   sentenceOf,
 } from '../../../src/environments/alfworld/tasks.ts'
+import { openSetting } from '../../../src/environments/open.ts'
 import type { Task } from '../../../src/environments/port.ts'
 import { rng, seedOf } from '../../../src/random.ts'
 import { fixtureGames, roomOf } from './play.ts'
@@ -31,6 +33,23 @@ const environment = alfworldEnvironment({
 
 const fileTask = (name: string): Task =>
   taskOf({ source: 'file', game: name, sha256: '0'.repeat(64) }, 'any', 'any')
+
+test('a config lets a rewrite be of another type of task, and without its key the type stays', async () => {
+  const others = async (...set: readonly string[]) => {
+    const config = loadConfig({ set: ['environment.tasks=12', ...set] })
+    const { setting, environment } = await openSetting(config)
+    let count = 0
+    for (const [index, task] of (await environment.tasks('train')).slice(0, 12).entries()) {
+      const seed = seedOf(index, 'type')
+      const request = { task, direction: 'harder', accuracy: 1, critique: '', taken: [], seed } as const
+      const rewrite = await setting.rewriting!.rewrite(environment, request)
+      if ('task' in rewrite && rewrite.task.kind !== task.kind) count++
+    }
+    return count
+  }
+  assert.is(await others(), 0)
+  assert.ok((await others('adaptation.anyType=true')) > 0)
+})
 
 test('a rewritten task is valid, new, and harder or easier as asked', async () => {
   let made = 0
@@ -188,6 +207,7 @@ test('the words of critiques name causes', () => {
   assert.equal(causesOf('It kept wandering back and forth, repeating itself.'), ['wander'])
   assert.equal(causesOf('cause: not-found'), ['search'])
   assert.equal(causesOf(''), [])
+  assert.equal(causesOf('1x never found it\n7x it has no effect\n2x not found'), ['wander', 'search'])
 })
 
 test('the tokens of an answer become a goal, swapped where only that fits', () => {

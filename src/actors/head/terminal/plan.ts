@@ -118,7 +118,8 @@ function taskText({ name, source, data, tasks, difficulty, maxSteps }: Environme
 }
 
 /** Describes the judge. A local judge has no model of its own: it begins with the policy's. */
-function judgeText(rewardModel: RewardModelConfig, { trains }: ModelProvider): string {
+function judgeText(rewardModel: RewardModelConfig, { trains, measures }: ModelProvider): string {
+  if (measures) return "the setting's own estimate"
   return trains ? `${rewardModel.provider}, begun from the policy` : modelText(rewardModel)
 }
 

@@ -1,0 +1,79 @@
+/** The setting's own estimate as the judge: no model, no start, verdicts in the log, and the same run again by replay. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { runFolder } from '../src/broker/connection.ts'
+import { openLogReader } from '../src/events/log-reader.ts'
+import { replay } from '../src/replay/replay.ts'
+import { eventsBelow } from './support/logged.ts'
+import { startHead, startProcess } from './support/processes.ts'
+import { temporaryFolder } from './support/run.ts'
+
+const root = temporaryFolder()
+const eventsOf = eventsBelow(root)
+const JUDGE = ['rewardModel.provider=environment', 'learning.reward=progress']
+const SMALL = [
+  ...['policy.provider=simulated', 'run.iterations=2', 'run.evaluateEvery=2', 'environment.tasks=6'],
+  ...['environment.tasksPerIteration=3', 'environment.rolloutsPerTask=3', 'environment.minGroupSize=2'],
+  ...['environment.maxSteps=8', 'evaluation.splits=[in-domain]', 'evaluation.tasks=2'],
+]
+
+test('the estimate judges a run: verdicts, causes and progress are logged, and nothing is taught or trained', async () => {
+  const run = 'estimated'
+  const head = startHead(root, run, [...JUDGE, ...SMALL])
+  assert.is(await head.status, 0, head.output())
+  assert.not.match(head.output(), /begun from the policy/)
+
+  const scored = eventsOf(run, ['StepScored'])
+  assert.ok(scored.length > 20)
+  for (const { data } of scored) {
+    const [judgement] = data.judgements
+    assert.is(judgement?.score, data.progress! > 0.5 ? 1 : -1)
+    assert.match(judgement.critique, /^[a-z ]+: \w/)
+    assert.is(data.probability, Math.min(1, Math.max(0, data.progress!)))
+  }
+  assert.ok(eventsOf(run, ['TrajectoryJudged']).some(({ data }) => data.complaints.length > 0))
+  const versions = eventsOf(run, ['RewardModelUpdated']).map(({ data }) => data)
+  assert.is(versions.length, 3)
+  assert.ok(versions.every(({ checkpoint }) => checkpoint === null))
+
+  const log = openLogReader(runFolder(run, root).log)
+  try {
+    const { difference } = replay(log)
+    assert.is(difference, null, JSON.stringify(difference))
+  } finally {
+    log.close()
+  }
+})
+
+async function dryRun(...set: readonly string[]) {
+  const words = set.flatMap((key) => ['--set', key])
+  const started = startProcess(['src/main.ts', '--role', 'head', '--dry-run', ...words], { RL_RUNS: root })
+  return { status: await started.status, output: started.output() }
+}
+
+test("a user's setting brings progress; one without it is refused by its name before anything starts", async () => {
+  const nim = readFileSync('test/environments/nim.ts', 'utf8')
+  writeFileSync(join(root, 'nim.ts'), nim)
+  writeFileSync(join(root, 'blind.ts'), `${nim}\ndelete (setting as { progress?: unknown }).progress\n`)
+  const small = [
+    'rewardModel.provider=environment',
+    'policy.coldStart.demonstrations=24',
+    'adaptation.enabled=false',
+  ]
+  const played = await dryRun(`environment.module=${join(root, 'nim.ts')}`, ...small)
+  assert.is(played.status, 0, played.output)
+  assert.match(played.output, /reward model +the setting's own estimate/)
+  const refused = await dryRun(`environment.module=${join(root, 'blind.ts')}`, ...small)
+  assert.is(refused.status, 1)
+  assert.match(refused.output, /rewardModel\.provider: the setting 'nim' has no progress/)
+})
+
+test('the estimate acts for nobody', async () => {
+  const { status, output } = await dryRun('policy.provider=environment')
+  assert.is(status, 1)
+  assert.match(output, /policy\.provider: 'environment' judges steps, and does nothing else/)
+})
+
+test.run()
