@@ -24,6 +24,8 @@ const OWN: Readonly<Record<string, readonly string[]>> = {
   'hard-focus': [
     ...[ANY_OUTCOME, 'learning.options.hard-focus.from=2', 'learning.options.hard-focus.rollouts=8'],
   ],
+  role: ['policy.contextTokens=96'],
+  similarity: [],
   stages: [ANY_OUTCOME, 'learning.options.stages.every=1'],
 }
 const DEADLINE_MS = 600_000

@@ -60,6 +60,10 @@ const environmentShape = {
     .describe(
       'Whether the screens of every step go into the log (FramesRecorded, PNG by blob), to look at episodes. If a model sees screens, they always do.',
     ),
+  reference: z
+    .boolean()
+    .optional()
+    .describe("Whether trajectories hold the text of their task's own solution, for rules that read it."),
   sampler: rule('uniform').describe(
     'How the training tasks of an iteration are chosen: drawn with equal chance (`uniform`), by what they may teach (`learnability`, `thompson`), the hardest (`hard-focus`), or by a rule of yours.',
   ),

@@ -1,5 +1,6 @@
 /** The rules that turn the rewards of a task's rollouts into advantages. */
 import { moments, stableMean, stableSum, ZERO_DEVIATION } from './moments.ts'
+import { role } from './published/role.ts'
 import { stateGroups } from './published/state-groups.ts'
 import { stepIndex } from './published/step-index.ts'
 import type { AdvantageRule, GroupOptions } from './rules.ts'
@@ -138,4 +139,5 @@ export const ADVANTAGES: readonly AdvantageRule[] = [
     advantages: weighted,
   },
   stateGroups,
+  role,
 ]

@@ -175,6 +175,18 @@ export function needsOfBatch({
   return new Set([stepReward, advantage, groupFilter, ...rolloutFilters, ...stepWeights].flatMap(needsOf))
 }
 
+/** Returns the rule of a batch that names an input, with the key that names the rule, or null. */
+export function ruleNeeding(
+  config: RuleNames,
+  need: Need,
+): { readonly key: string; readonly name: string } | null {
+  for (const kind of ['stepReward', 'advantage', 'groupFilter', 'rolloutFilter', 'stepWeight'] as const) {
+    const found = foundRules(config, kind).find((rule) => needsOf(rule).includes(need))
+    if (found) return { key: SHELVES[kind].key, name: found.name }
+  }
+  return null
+}
+
 /** Returns the user's rules among the rules that a config names. */
 export function userRulesOf(config: RuleNames): UserPart[] {
   const { module } = config.learning

@@ -125,6 +125,11 @@ const INPUT: { readonly [N in Need]: string } = {
   invalid: 'marks of void answers',
   errors: 'marks of failed calls',
   durationsMs: 'step times',
+  entropies: 'entropies of steps (policy.entropies)',
+  baseLogprobs: 'log-probabilities under version 0 (policy.baseLogprobs)',
+  roles: 'roles of steps',
+  criteria: 'criteria of votes (rewardModel.criteria)',
+  reference: 'reference solutions (environment.reference)',
 }
 
 function rowOf(

@@ -78,6 +78,8 @@ const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = 
     mode: UPDATES,
     judging: ASKED,
     reads: ASKED,
+    criteria: ASKED,
+    consistency: UPDATES,
     samples: ASKED,
     temperature: ASKED,
     logprobs: ASKED,

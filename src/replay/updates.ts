@@ -41,10 +41,13 @@ export function openUpdates(): Updates {
 
   function votesOnly(scored: Scored): Scored {
     const { rollout, iteration, step, task, rewardModelVersion, judgements, probability, progress } = scored
-    const pattern = judgements.map(({ score }) => score).join()
+    const pattern = judgements.map(({ score, criterion = '' }) => `${score}${criterion}`).join()
     const votes =
       patterns.get(pattern) ??
-      judgements.map(({ score }) => ({ critique: '', score, tokensI32: NOTHING, logprobsF32: NOTHING }))
+      judgements.map(({ score, criterion }) => ({
+        ...{ critique: '', score, tokensI32: NOTHING, logprobsF32: NOTHING },
+        ...(criterion === undefined ? {} : { criterion }),
+      }))
     patterns.set(pattern, votes)
     return { rollout, iteration, step, task, rewardModelVersion, judgements: votes, probability, progress }
   }

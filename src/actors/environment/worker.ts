@@ -19,13 +19,15 @@ type Request = EventData<'RolloutRequested'>
 export type Playing = {
   /** Whether anybody looks at the screens of rollouts. */
   readonly looks: boolean
+  /** Whether trajectories hold the solution of their task. */
+  readonly reference?: boolean
   /** Rollouts at a time. */
   readonly slots: number
 }
 
 export function environmentWorker(
   { workers, deadlines }: RunConfig,
-  { looks, slots }: Playing,
+  { looks, slots, reference: tells = false }: Playing,
   opened: OpenSetting,
   log: LogClient,
 ): Worker {
@@ -44,9 +46,14 @@ export function environmentWorker(
     const { beginWait } = context
     const endWait = beginWait(`actions of ${request.rollout}`, 'policy', deadlines.rolloutSeconds * 1000)
     try {
-      const { trajectory, episode, frames } = await player.playOut(request, await tasks.find(request.task))
+      const task = await tasks.find(request.task)
+      const { trajectory, episode, frames } = await player.playOut(request, task)
+      const reference = tells ? await setting.reference?.(environment, task) : null
       const tested = acting?.kind === 'texts' ? acting.tested?.(episode) : null
-      const ended: NewEvent = { type: 'TrajectoryCompleted', data: trajectory }
+      const ended: NewEvent = {
+        type: 'TrajectoryCompleted',
+        data: { ...trajectory, ...(reference ? { reference } : {}) },
+      }
       return [
         ...(tested ? testEvents(request, tested) : []),
         ...(frames.length > 0

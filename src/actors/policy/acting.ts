@@ -14,6 +14,8 @@ export type Sampling = {
   readonly topP: number
   /** Temperature at which log-probs are logged. */
   readonly logprobs?: 'model' | 'sampling'
+  /** Whether the entropy of each step is told. Local models only. */
+  readonly entropies?: boolean
   /** Most tokens of one answer. */
   readonly maxTokens: number
 }

@@ -52,6 +52,7 @@ export async function openLocalPolicy(
   const counted = createCounts()
   const trains = policy.training.enabled && policy.trainer === 'own'
   let base: LocalModelFace | null = null
+  let zero: Promise<LocalModelFace> | null = null
   const resident = residentModel<LocalActor>({
     folderOf: (version) => weightsFolder(log, 'policy', version),
     async open(folder) {
@@ -67,11 +68,19 @@ export async function openLocalPolicy(
   })
   const served = forAgents ? await serveVersions(resident, () => base) : null
 
+  /** Version 0, if its log-probs are logged. */
+  async function openZero(): Promise<LocalModelFace | null> {
+    if (!policy.expert.baseLogprobs) return null
+    zero ??= weightsFolder(log, 'policy', 0).then((folder) => openPolicyModel(folder, config, false))
+    return zero
+  }
+
   async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {
     const replies = new Map<ActRequest, ActReply>()
     for (const [version, own] of byVersion(requests))
       await resident.use(version, async (actor) => {
-        const answers = await actWith(actor, own, ({ evaluation }) => sampling(evaluation), signal)
+        const of = ({ evaluation }: ActRequest) => sampling(evaluation)
+        const answers = await actWith(actor, own, of, signal, await openZero())
         for (const [i, reply] of answers.entries()) replies.set(itemAt(own, i), reply)
       })
     return requests.map((request) => replies.get(request)!)
@@ -166,6 +175,7 @@ export async function openLocalPolicy(
     ...learning,
     async close() {
       await served?.close()
+      await (await zero)?.close()
       await learning.close?.()
     },
   }

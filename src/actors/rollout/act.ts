@@ -48,6 +48,10 @@ export type ActReply = {
   readonly tokens: PackedTokens | null
   /** Number of tokens of all episodes that the policy keeps between their turns. Absent if there is no such bound. */
   readonly cacheTokens?: number
+  /** Mean entropy of the step's sampled tokens. Absent unless the config asks for it. */
+  readonly entropy?: number
+  /** Log-prob of the step's sampled tokens under version 0. Absent unless the config asks for it. */
+  readonly baseLogprob?: number
   /** Reasoning that the endpoint returned. Absent for none. */
   readonly reasoning?: string
   /** Digest of the prompt file that was used. Absent if there is none. */
