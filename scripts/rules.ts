@@ -25,6 +25,7 @@ const OWN: Readonly<Record<string, readonly string[]>> = {
     ...[ANY_OUTCOME, 'learning.options.hard-focus.from=2', 'learning.options.hard-focus.rollouts=8'],
   ],
   role: ['policy.contextTokens=96'],
+  window: [ANY_OUTCOME, 'policy.contextTokens=96'],
   similarity: [],
   stages: [ANY_OUTCOME, 'learning.options.stages.every=1'],
 }

@@ -81,6 +81,24 @@ const environmentShape = {
     .describe(
       'Rule for the limit of steps of a training episode: growing in `stages`, by the longest success of its task (`task-limit`), or a rule of yours. Absent: `maxSteps`.',
     ),
+  hints: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether a task that nobody solved is played again with a complaint of the judge as a hint, in half of its rollouts. Only the acting model reads it: training does not.',
+    ),
+  starts: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe('Share of groups that begin inside of a logged success of their task.'),
+  branching: z
+    .enum(['verdict', 'entropy', 'random'])
+    .optional()
+    .describe(
+      'Half of the rollouts of a group branch off the others: at the first step that the judge complains of (`verdict`), at a jump of the entropy (`entropy`), or anywhere (`random`). Their number stays.',
+    ),
   expert: expert({
     quarantineAfter: positive
       .default(2)

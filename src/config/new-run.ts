@@ -18,6 +18,7 @@ export function checkNew(config: Config, refuse: Refuse): void {
   checkCalls(config, refuse)
   checkRead(config, refuse)
   checkLogged(config, refuse)
+  checkPlayed(config, refuse)
 }
 
 /**
@@ -79,6 +80,34 @@ function checkLogged(config: Config, refuse: Refuse): void {
       'use a local model, or leave it out',
     )
   checkCriteria(config, refuse)
+}
+
+/** Refuses ways of playing that the other keys leave no room for. */
+function checkPlayed({ environment, policy, rewardModel }: Config, refuse: Refuse): void {
+  const { hints, starts, branching, groupSize, player } = environment
+  const judged = rewardModel.mode !== 'off'
+  const inside = branching !== undefined ? 'branching' : starts !== undefined ? 'starts' : null
+  if (inside !== null && player === 'gateway')
+    refuse(`environment.${inside}`, 'agents outside begin their own rollouts', 'leave it out')
+  if (inside !== null && (environment.frames || policy.frames > 0))
+    refuse(
+      `environment.${inside}`,
+      'screens before its start are not kept',
+      'leave it out, or take no frames',
+    )
+  if (branching !== undefined && groupSize !== undefined)
+    refuse('environment.branching', 'groups of other sizes do not branch', 'leave environment.groupSize out')
+  if (branching === 'verdict' && !judged)
+    refuse('environment.branching', 'nobody judges, so there is no verdict', 'use entropy or random')
+  if (branching === 'entropy' && !policy.expert.entropies)
+    refuse('environment.branching', 'the log would hold no entropies', 'add --set policy.entropies=true')
+  if (hints && !judged) refuse('environment.hints', 'nobody judges, so there is no complaint', 'leave it out')
+  const acting = settingOf(environment)?.acting
+  if (
+    hints &&
+    ((acting && acting.kind !== 'choices') || policy.acting !== 'choices' || policy.provider !== 'local')
+  )
+    refuse('environment.hints', 'only a local model that chooses commands is given hints', 'leave it out')
 }
 
 /** A local judge names causes. A judge that reads prompts is asked about each criterion of a list. */

@@ -21,6 +21,7 @@ export const UPCASTERS: Upcasters = {
   RunResumed: { 1: unchanged },
   CheckpointShared: { 1: unchanged },
   IterationPlanned: { 1: unchanged },
+  RolloutRequested: { 1: unchanged },
   TrajectoryCompleted: { 1: unchanged, 2: unchanged, 3: unchanged },
   StepScored: { 1: unchanged, 2: unchanged, 3: unchanged },
   UnitTestWritten: { 1: unchanged, 2: unchanged, 3: unchanged },

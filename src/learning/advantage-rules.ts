@@ -1,6 +1,7 @@
 /** The rules that turn the rewards of a task's rollouts into advantages. */
 import { moments, stableMean, stableSum, ZERO_DEVIATION } from './moments.ts'
 import { role } from './published/role.ts'
+import { siblings } from './published/siblings.ts'
 import { stateGroups } from './published/state-groups.ts'
 import { stepIndex } from './published/step-index.ts'
 import type { AdvantageRule, GroupOptions } from './rules.ts'
@@ -140,4 +141,5 @@ export const ADVANTAGES: readonly AdvantageRule[] = [
   },
   stateGroups,
   role,
+  siblings,
 ]

@@ -177,6 +177,10 @@ export type OpenSlot = {
   readonly slot: string
   /** Id of the task that holds it. */
   readonly task: string
+  /** Kind of the task. */
+  readonly kind?: string
+  /** `level` of the task's recipe. Null if it has none. */
+  readonly level?: number | null
   /** Tally of its last group. Null if it has none. */
   readonly last: Tally | null
   /** Tallies of the last groups of this task, the oldest first. There are at most 16. */

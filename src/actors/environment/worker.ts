@@ -6,8 +6,9 @@ import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { isSettingFault } from '../../user-code.ts'
 import { actOver } from '../rollout/act-service.ts'
+import { beginInside } from '../rollout/begin-inside.ts'
 import { framesRecorded, pictureTaker } from '../rollout/frames.ts'
-import { openTaskBook } from '../rollout/log-queries.ts'
+import { openTaskBook, startedFrom } from '../rollout/log-queries.ts'
 import { createPlayer } from '../rollout/player.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
 import type { JobContext, Worker } from '../runtime/worker.ts'
@@ -47,7 +48,10 @@ export function environmentWorker(
     const endWait = beginWait(`actions of ${request.rollout}`, 'policy', deadlines.rolloutSeconds * 1000)
     try {
       const task = await tasks.find(request.task)
-      const { trajectory, episode, frames } = await player.playOut(request, task)
+      const from = request.start
+        ? await beginInside(environment, task, request, await startedFrom(log, request.start.rollout))
+        : undefined
+      const { trajectory, episode, frames } = await player.playOut(request, task, from)
       const reference = tells ? await setting.reference?.(environment, task) : null
       const tested = acting?.kind === 'texts' ? acting.tested?.(episode) : null
       const ended: NewEvent = {

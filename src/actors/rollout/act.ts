@@ -23,6 +23,8 @@ export type ActRequest = {
   readonly policyVersion: number
   readonly seed: Seed
   readonly evaluation: boolean
+  /** Words for the model that stay out of the tokens that are kept. Absent for none. */
+  readonly hint?: string
 }
 
 /** Tokens of one step and the action that they mean. Columns are as in TrajectoryCompleted (little-endian). */

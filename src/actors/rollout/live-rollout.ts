@@ -117,6 +117,7 @@ export function toRequest(one: LiveRollout): ActRequest {
     policyVersion: request.policyVersion,
     seed: seedOf(request.seed, 'act', actions.length),
     evaluation: request.purpose === 'evaluation',
+    ...(request.hint === undefined ? {} : { hint: request.hint }),
   }
 }
 
