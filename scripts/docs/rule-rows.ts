@@ -65,7 +65,12 @@ export const RULE_ROWS: readonly RuleRow[] = [
   ),
   row('TraPO', 'curves of pass rates', 'missing'),
   row('DAPO', 'what a limit cut off leaves', 'works', '`truncated`'),
-  row('DART', 'rollouts and limits by task, a pool of successes', 'partly', '`by-success`, `task-limit`'),
+  row(
+    'DART',
+    'rollouts and limits by task, a pool of successes',
+    'works',
+    '`by-success`, `task-limit`, `learning.successPool`',
+  ),
   row('DRIVE', 'hard tasks with many rollouts', 'works', '`hard-focus`, sampler and size'),
   row('BroRL', 'very many rollouts a task', 'works', '`environment.rolloutsPerTask`, `by-success`'),
   row('DigiRL', 'tasks by the signal that they may give', 'works', '`learnability`'),
@@ -108,7 +113,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
     '`environment.seed`, `rl ablate --task-seed`',
   ),
   row('Open RL Benchmark', 'a registry of runs', 'partly', '`rl export`'),
-  row('SAFE', 'alarms', 'partly', 'the warnings of a run'),
+  row('SAFE', 'alarms', 'works', '`drift`'),
   row('STORI', 'noise of environments', 'missing'),
   row(
     'SandboxFusion, LiveCodeBench, OSWorld, ALFWorld',

@@ -28,6 +28,16 @@ export const learning = section({
     .describe(
       'Rules that weigh the steps of a batch, in order: `negative-scale`, `three-sigma`, `duration`, or rules of yours.',
     ),
+  successPool: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether a group without a success gets the newest logged success of its task, with the log-probs that it was sampled with.',
+    ),
+  alarms: z
+    .array(z.string().min(1))
+    .optional()
+    .describe('Rules that warn people of figures: `drift`, or rules of yours. They change nothing.'),
   options: z
     .record(z.string().min(1), z.record(z.string().min(1), z.unknown()))
     .optional()

@@ -228,6 +228,19 @@ export type AcceptanceRule = Named & {
   ) => { readonly accepted: boolean; readonly reason: string }
 }
 
+/** Figures of an iteration that is over. */
+export type MetricRow = {
+  readonly iteration: number
+  /** Figures of the policy's update, and `accuracy`, the share of rollouts that succeeded. */
+  readonly metrics: Readonly<Record<string, number>>
+}
+
+/** Looks at the figures of a run, and warns people. It changes nothing. */
+export type Alarm = Named & {
+  /** Returns a warning for the last row, or null. `rows` has all iterations so far. */
+  readonly look: (rows: readonly MetricRow[]) => string | null
+}
+
 export type RuleKinds = {
   readonly stepReward: StepRewardRule
   readonly advantage: AdvantageRule
@@ -238,6 +251,7 @@ export type RuleKinds = {
   readonly groupSize: GroupSize
   readonly horizon: Horizon
   readonly acceptance: AcceptanceRule
+  readonly alarm: Alarm
 }
 
 export type RuleKind = keyof RuleKinds

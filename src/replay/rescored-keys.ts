@@ -48,6 +48,8 @@ const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = 
     rollouts: COMPUTED,
     weights: COMPUTED,
     options: COMPUTED,
+    successPool: 'successes of earlier iterations are not kept',
+    alarms: 'alarms change no reward: rl status tells them',
     single: COMPUTED,
     stdFloor: COMPUTED,
     overlong: COMPUTED,

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert'
 import { type AdvantageOptions, advantages } from '../../src/learning/advantage.ts'
 import { branchStep, rootsOf } from '../../src/learning/branching.ts'
 import { inPhase, phaseOf } from '../../src/learning/phases.ts'
+import { drift } from '../../src/learning/published/drift.ts'
 import { siblings } from '../../src/learning/published/siblings.ts'
 import { window } from '../../src/learning/published/window.ts'
 import type { OpenSlot, PlayedRollout } from '../../src/learning/rules.ts'
@@ -95,6 +96,21 @@ test('siblings: a shared step has the mean of those who took it, and a fork show
         assert.equal(values, back.get(id))
         assert.ok(values.every(Number.isFinite))
       }
+    }),
+  )
+})
+
+test('drift: a step of 10 deviations is told after two iterations, and a constant figure never is', () => {
+  const told = (values: readonly number[]) =>
+    drift.look(values.map((entropy, i) => ({ iteration: i + 1, metrics: { entropy } })))
+  const calm = [1, 1.1, 0.9, 1, 1.1, 0.9]
+  assert.is(told([...calm, 2]), null, 'one iteration is not enough')
+  assert.match(told([...calm, 2, 2]) ?? '', /^entropy went from .* to 2$/)
+  assert.is(told([...calm, 2, 0]), null, 'they must leave to the same side')
+  assert.is(told([2, 2]), null, 'too few values')
+  fc.assert(
+    fc.property(fc.double({ min: -9, max: 9, noNaN: true }), fc.nat(20), (value, n) => {
+      assert.is(told(Array.from({ length: n }, () => value)), null)
     }),
   )
 })

@@ -29,6 +29,7 @@ test('every rule has a row, the rules of the run change nothing, and a row agree
       'role: the log has no roles of steps',
       'duration: the log has no step times',
       'step-entropy: the log has no entropies of steps (policy.entropies)',
+      'drift: it changes no reward: rl status tells it',
     ],
   )
   assert.match(

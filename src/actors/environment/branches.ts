@@ -1,4 +1,4 @@
-/** What earlier rollouts give to later ones: branches of a group, places to start from, and hints. */
+/** Gifts of earlier rollouts to later ones: branches of a group, places to start from, and hints. */
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { readFloat32 } from '../../events/columns.ts'
