@@ -27,6 +27,8 @@ const OWN: Readonly<Record<string, readonly string[]>> = {
   role: ['policy.contextTokens=96'],
   window: [ANY_OUTCOME, 'policy.contextTokens=96'],
   similarity: [],
+  outside: [ANY_OUTCOME, 'environment.maxSteps=20'],
+  'a-lol': [ANY_OUTCOME, 'environment.maxSteps=20'],
   // Both iterations play the same tasks, and some of them are solved.
   'success-pool': ['environment.tasks=2', 'environment.tasksPerIteration=2', ANY_OUTCOME],
   stages: [ANY_OUTCOME, 'learning.options.stages.every=1'],

@@ -52,7 +52,12 @@ export const RULE_ROWS: readonly RuleRow[] = [
     'works',
     '`three-sigma`, `rewardModel.consistency`',
   ),
-  row('RL-PLUS, A-LoL, B-Coder', 'trajectories from outside', 'missing'),
+  row(
+    'RL-PLUS, A-LoL, B-Coder',
+    'trajectories from outside',
+    'works',
+    '`learning.outside`, `rl-plus` or `a-lol`',
+  ),
   row('DAPO, RAGEN', 'no group whose rollouts end alike', 'works', '`accuracy`'),
   row('RAGEN-2', 'groups by the deviation of their rewards', 'works', '`variance`'),
   row('SimpleTIR', 'rollouts with a void turn leave', 'works', '`void-turn`'),

@@ -28,6 +28,17 @@ export const learning = section({
     .describe(
       'Rules that weigh the steps of a batch, in order: `negative-scale`, `three-sigma`, `duration`, or rules of yours.',
     ),
+  outside: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'File with trajectories of experts or other policies, a JSON object with `task` and `actions` a line. They are played in the environment of the run, and train beside the rollouts of their task. For local policies that choose commands.',
+    ),
+  outsideRule: z
+    .enum(['rl-plus', 'a-lol'])
+    .optional()
+    .describe('Correction of outside trajectories: `rl-plus`, which is the default, or `a-lol`.'),
   successPool: z
     .boolean()
     .optional()

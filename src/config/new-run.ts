@@ -83,7 +83,7 @@ function checkLogged(config: Config, refuse: Refuse): void {
 }
 
 /** Refuses ways of playing that the other keys leave no room for. */
-function checkPlayed({ environment, policy, rewardModel }: Config, refuse: Refuse): void {
+function checkPlayed({ environment, policy, rewardModel, learning }: Config, refuse: Refuse): void {
   const { hints, starts, branching, groupSize, player } = environment
   const judged = rewardModel.mode !== 'off'
   const inside = branching !== undefined ? 'branching' : starts !== undefined ? 'starts' : null
@@ -103,11 +103,31 @@ function checkPlayed({ environment, policy, rewardModel }: Config, refuse: Refus
     refuse('environment.branching', 'the log would hold no entropies', 'add --set policy.entropies=true')
   if (hints && !judged) refuse('environment.hints', 'nobody judges, so there is no complaint', 'leave it out')
   const acting = settingOf(environment)?.acting
-  if (
-    hints &&
-    ((acting && acting.kind !== 'choices') || policy.acting !== 'choices' || policy.provider !== 'local')
-  )
+  const chooses = acting?.kind !== 'texts' && policy.acting === 'choices' && policy.provider === 'local'
+  checkOutside({ environment, policy, learning }, chooses, refuse)
+  if (hints && !chooses)
     refuse('environment.hints', 'only a local model that chooses commands is given hints', 'leave it out')
+}
+
+/** Refuses outside trajectories that nothing could learn from. */
+function checkOutside(
+  { environment, policy, learning }: Pick<Config, 'environment' | 'policy' | 'learning'>,
+  chooses: boolean,
+  refuse: Refuse,
+): void {
+  const { outside, outsideRule } = learning
+  if (outsideRule !== undefined && outside === undefined)
+    refuse('learning.outsideRule', 'there is no file that it could correct', 'add learning.outside')
+  if (outside === undefined) return
+  const key = 'learning.outside'
+  if (!chooses || policy.trainer !== 'own' || environment.player === 'gateway')
+    refuse(key, 'only a local policy that chooses commands learns from them', 'leave it out')
+  if (policy.training.expert.mismatch)
+    refuse(
+      key,
+      'policy.training.mismatch would measure log-probs that nobody sampled with',
+      'name one of both',
+    )
 }
 
 /** A local judge names causes. A judge that reads prompts is asked about each criterion of a list. */

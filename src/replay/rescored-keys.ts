@@ -48,6 +48,8 @@ const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = 
     rollouts: COMPUTED,
     weights: COMPUTED,
     options: COMPUTED,
+    outside: 'the file is not in the log',
+    outsideRule: 'the file is not in the log',
     successPool: 'successes of earlier iterations are not kept',
     alarms: 'alarms change no reward: rl status tells them',
     single: COMPUTED,

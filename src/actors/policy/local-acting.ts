@@ -128,6 +128,11 @@ export function releasedCodec(model: Pick<LocalModelFace, 'tokenizer'>): Codec {
   return chatCodec(model.tokenizer, SYSTEM)
 }
 
+/** Returns the codec of a model that chooses commands. */
+export function choiceCodec(model: ReadingModel, policy: PolicyConfig, opened: OpenSetting): Codec {
+  return isPreset(policy.model) ? codecOf(model.encode, viewOf(opened)) : releasedCodec(model)
+}
+
 /** Returns one reply for each request, in their order. */
 export async function actWith(
   { model, acting }: LocalActor,

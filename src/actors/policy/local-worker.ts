@@ -15,6 +15,7 @@ import { residentLearner } from '../learner/resident-learner.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { SHORTENED } from '../learner/shortening.ts'
 import { firstVersion } from '../learner/update.ts'
+import { logprobTemperature } from '../learner/update-options.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { SERVER_SERVICE, serveAddress } from '../rollout/server-service.ts'
 import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
@@ -24,8 +25,9 @@ import { policyBatchOf } from './batch-of.ts'
 import { coldStartAdapter, coldStartPolicy } from './cold-start.ts'
 import { withDemonstrationTasks } from './demonstration-tasks.ts'
 import { releasedLesson } from './lessons.ts'
-import { actWith, type LocalActor, openLocalActor, openPolicyModel } from './local-acting.ts'
+import { actWith, choiceCodec, type LocalActor, openLocalActor, openPolicyModel } from './local-acting.ts'
 import type { OpenedPolicy } from './opened-policy.ts'
+import { withOutside } from './outside-trajectories.ts'
 import { samplingOf } from './sampling.ts'
 import { serveVersions } from './served-versions.ts'
 
@@ -166,7 +168,18 @@ export async function openLocalPolicy(
   }
 
   const training = { section: policy, run: config.run, compute: computeOf(config) }
-  const learning = residentLearner('policy', resident, coldStart, policyBatchOf(config, log), training, log)
+  const { outside, outsideRule = 'rl-plus' } = config.learning
+  const ownBatch = policyBatchOf(config, log)
+  const batchOf =
+    outside === undefined
+      ? ownBatch
+      : withOutside(ownBatch, {
+          ...{ file: outside, rule: outsideRule, maxSteps: config.environment.maxSteps, opened, log },
+          temperature: logprobTemperature(policy) ?? 1,
+          use: (version, work) =>
+            resident.use(version, ({ model }) => work(model, choiceCodec(model, policy, opened))),
+        })
+  const learning = residentLearner('policy', resident, coldStart, batchOf, training, log)
   return {
     note: `${policy.provider} ${policy.model}${served === null ? '' : ` for agents on ${served.address.url}`}`,
     act,
