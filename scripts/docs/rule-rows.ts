@@ -45,7 +45,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
   row('UI-S1', 'discounted returns at the same index', 'works', '`step-index` with `gamma` and `episode`'),
   row('GUI-Libra', 'failures count less where success is rare', 'works', '`negative-scale`'),
   row('Dr. MAS, MARS, AT-GRPO', 'statistics by role', 'works', '`role`'),
-  row('VL-DAC', 'a value by step', 'partly', '`state-groups`'),
+  row('VL-DAC', 'a value by step', 'works', '`state-values`, by means in place of a head'),
   row(
     'R1-Reward',
     'outliers leave, and a consistent judge',

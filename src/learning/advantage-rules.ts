@@ -3,6 +3,7 @@ import { moments, stableMean, stableSum, ZERO_DEVIATION } from './moments.ts'
 import { role } from './published/role.ts'
 import { siblings } from './published/siblings.ts'
 import { stateGroups } from './published/state-groups.ts'
+import { stateValues } from './published/state-values.ts'
 import { stepIndex } from './published/step-index.ts'
 import type { AdvantageRule, GroupOptions } from './rules.ts'
 import { isFlat, rewardsOf, standardise, worthOf, zScore } from './standardise.ts'
@@ -142,4 +143,5 @@ export const ADVANTAGES: readonly AdvantageRule[] = [
   stateGroups,
   role,
   siblings,
+  stateValues,
 ]

@@ -10,6 +10,7 @@ import { implicit } from '../../src/learning/published/implicit.ts'
 import { principles } from '../../src/learning/published/principles.ts'
 import { role } from '../../src/learning/published/role.ts'
 import { similarity } from '../../src/learning/published/similarity.ts'
+import { stateValues } from '../../src/learning/published/state-values.ts'
 import { stepEntropy } from '../../src/learning/published/step-entropy.ts'
 import { judgedParts } from '../../src/learning/reward.ts'
 import type { PlayedRollout } from '../../src/learning/rules.ts'
@@ -200,6 +201,31 @@ test('consistency: a judge earns by form, by being right, and by agreeing', () =
   const { byRollout } = judgeAdvantages(rollouts, { ...judge, consistency: true })
   assert.equal([...(byRollout.get('r0')?.[0] ?? [])], [0])
   assert.ok((byRollout.get('r1')?.[0]?.[0] ?? 0) > 0)
+})
+
+test('state-values: with a whole trace it is the return less the value of its state, in any order', () => {
+  const whole = stateValues.tuned({ trace: 1 })
+  const values = (rollouts: readonly PlayedRollout[], rule: typeof whole) =>
+    advantages(rewardedAs(rollouts), rule, options, byId(rollouts)).byRollout
+  fc.assert(
+    fc.property(drawnRollouts, fc.nat(), (drawn, turn) => {
+      const rollouts = drawn.map((one) => ({ ...one, task: 't' }))
+      const others = values(turned(rollouts, turn), stateValues)
+      for (const [id, own] of values(rollouts, stateValues)) {
+        assert.ok(own.every(Number.isFinite))
+        for (const [t, value] of own.entries()) close(value, others.get(id)?.[t] ?? Number.NaN)
+      }
+      // Over the steps of a state, advantages of a whole trace sum to 0.
+      const sums = new Map<string, number[]>()
+      for (const [id, own] of values(rollouts, whole)) {
+        const { observations } = rollouts.find((one) => one.id === id) ?? PLAYED
+        for (const [t, value] of own.entries())
+          sums.set(observations?.[t] ?? '', [...(sums.get(observations?.[t] ?? '') ?? []), value])
+      }
+      for (const all of sums.values())
+        if (all.length > 1) assert.ok(Math.abs(all.reduce((sum, one) => sum + one, 0)) < 1e-6)
+    }),
+  )
 })
 
 test.run()
