@@ -24,6 +24,13 @@ const OWN: Readonly<Record<string, readonly string[]>> = {
   'hard-focus': [
     ...[ANY_OUTCOME, 'learning.options.hard-focus.from=2', 'learning.options.hard-focus.rollouts=8'],
   ],
+  role: ['policy.contextTokens=96'],
+  window: [ANY_OUTCOME, 'policy.contextTokens=96'],
+  similarity: [],
+  outside: [ANY_OUTCOME, 'environment.maxSteps=20'],
+  'a-lol': [ANY_OUTCOME, 'environment.maxSteps=20'],
+  // Both iterations play the same tasks, and some of them are solved.
+  'success-pool': ['environment.tasks=2', 'environment.tasksPerIteration=2', ANY_OUTCOME],
   stages: [ANY_OUTCOME, 'learning.options.stages.every=1'],
 }
 const DEADLINE_MS = 600_000

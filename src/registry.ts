@@ -118,7 +118,7 @@ function checkedList<T extends Named>(
 /** Exports of a user's module that are read, by any key of the config. */
 const READ = [
   ...['setting', 'stepRewards', 'advantages', 'groupFilters', 'rolloutFilters', 'stepWeights'],
-  ...['taskSamplers', 'groupSizes', 'horizons', 'acceptanceRules'],
+  ...['taskSamplers', 'groupSizes', 'horizons', 'acceptanceRules', 'alarms'],
   ...['modelProviders', 'sandboxProviders', 'projections', 'exporters'],
 ]
 

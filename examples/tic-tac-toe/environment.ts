@@ -43,7 +43,7 @@ function episode(task: rl.Task, board: string, seed: rl.Seed, steps: number): rl
   return {
     task,
     steps,
-    turn: { observation: marks(board).join(' '), admissible, done, ended },
+    turn: { observation: marks(board).join(' '), admissible, done, ended, role: roleOn(board) },
     step(action) {
       let next = put(board, cellOf(action), 'x')
       const draw = rl.rng(rl.seedOf(seed, 'opponent', steps))
@@ -55,6 +55,13 @@ function episode(task: rl.Task, board: string, seed: rl.Seed, steps: number): rl
     outcome: () => (won ? 1 : lost ? 0 : 0.5),
   }
 }
+/** What x has to do: to win at once, to hold off o, or to build. */
+const roleOn = (board: string) =>
+  free(board).some((cell) => wins(put(board, cell, 'x'), 'x'))
+    ? 'wins'
+    : free(board).some((cell) => wins(put(board, cell, 'o'), 'o'))
+      ? 'defends'
+      : 'builds'
 const openings = CELLS.flatMap((x) => CELLS.filter((o) => o !== x).map((o) => ({ x, o, level: (x + o) % 6 })))
 export const setting = rl.defineSetting({
   name: 'tic-tac-toe',
@@ -64,6 +71,7 @@ export const setting = rl.defineSetting({
     reset: async (task, { seed }) =>
       episode(task, boardOf(`x${Number(task.recipe.x) + 1} o${Number(task.recipe.o) + 1}`), seed, 0),
   }),
+  roles: true,
   acting: { kind: 'choices' },
   judging: { by: 'steps', causes: rl.PLAIN_CAUSES },
   rewriting: {

@@ -21,6 +21,7 @@ const TITLES: Readonly<Record<keyof typeof SHELVES, string>> = {
   groupSize: 'Sizes of groups',
   horizon: 'Limits of steps',
   acceptance: 'Acceptance of new tasks',
+  alarm: 'Alarms',
 }
 
 export function rulesDoc(): GeneratedDoc {
@@ -100,9 +101,9 @@ function presetsByRule(): ReadonlyMap<string, readonly string[]> {
       environment = {},
       adaptation = {},
     } = parse(readFileSync(`${PRESETS}/${file}`, 'utf8'))
-    const { reward, advantage, filter, rollouts = [], weights = [] } = learning
+    const { reward, advantage, filter, rollouts = [], weights = [], alarms = [] } = learning
     const { sampler, groupSize, horizon } = environment
-    const others = [...rollouts, ...weights, sampler, groupSize, horizon, adaptation.rule]
+    const others = [...rollouts, ...weights, ...alarms, sampler, groupSize, horizon, adaptation.rule]
     for (const rule of [reward, advantage, filter, ...others])
       if (rule !== undefined) found.set(rule, [...(found.get(rule) ?? []), preset])
   }

@@ -247,7 +247,12 @@ async function openWorkerOn(
 /** On the head's machine its processes share the cores. */
 function playingOf(config: Config): Playing {
   const processes = isChild() ? config.run.workers.environment : 1
-  return { looks: looksOn(config), slots: rolloutsAtATime(config, { processes }) }
+  const { reference } = config.environment
+  return {
+    looks: looksOn(config),
+    slots: rolloutsAtATime(config, { processes }),
+    ...(reference ? { reference } : {}),
+  }
 }
 
 /** Whether anybody looks at the screens of a run's rollouts. */

@@ -1,3 +1,4 @@
+import { alarmsIn } from '../actors/head/alarms.ts'
 import type { HostRow } from '../actors/head/hosts.ts'
 import { askHead, type LiveRun } from '../actors/head/liveness.ts'
 import { type Code, codeText, isOtherCode } from '../actors/head/other-code.ts'
@@ -32,8 +33,9 @@ Of a run on several machines it shows each host: roles, slots, rate, round trip,
     try {
       const live = await askHead(folder)
       const state = runStateOf(log, run, headLivesAfter(folder, live))
-      if (values.json) printJson({ ...state, live })
-      else for (const text of lines(state, live)) printLine(text)
+      const alarms = alarmsIn(log)
+      if (values.json) printJson({ ...state, ...(alarms.length > 0 ? { alarms } : {}), live })
+      else for (const text of [...lines(state, live), ...alarms.slice(-ALARMS_SHOWN)]) printLine(text)
     } finally {
       log.close()
     }
@@ -44,6 +46,7 @@ Of a run on several machines it shows each host: roles, slots, rate, round trip,
 /** Lines of a terminal are few. */
 const HOSTS_SHOWN = 20
 const ACTORS_SHOWN = 40
+const ALARMS_SHOWN = 5
 
 function lines(state: RunState, live: LiveRun | { unreachable: string }): string[] {
   const since = state.since === null ? '' : ` since ${isoTime(state.since).slice(0, 19)}Z`

@@ -60,6 +60,10 @@ const environmentShape = {
     .describe(
       'Whether the screens of every step go into the log (FramesRecorded, PNG by blob), to look at episodes. If a model sees screens, they always do.',
     ),
+  reference: z
+    .boolean()
+    .optional()
+    .describe("Whether trajectories hold the text of their task's own solution, for rules that read it."),
   sampler: rule('uniform').describe(
     'How the training tasks of an iteration are chosen: drawn with equal chance (`uniform`), by what they may teach (`learnability`, `thompson`), the hardest (`hard-focus`), or by a rule of yours.',
   ),
@@ -76,6 +80,24 @@ const environmentShape = {
     .optional()
     .describe(
       'Rule for the limit of steps of a training episode: growing in `stages`, by the longest success of its task (`task-limit`), or a rule of yours. Absent: `maxSteps`.',
+    ),
+  hints: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether a task that nobody solved is played again with a complaint of the judge as a hint, in half of its rollouts. Only the acting model reads it: training does not.',
+    ),
+  starts: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe('Share of groups that begin inside of a logged success of their task.'),
+  branching: z
+    .enum(['verdict', 'entropy', 'random'])
+    .optional()
+    .describe(
+      'Half of the rollouts of a group branch off the others: at the first step that the judge complains of (`verdict`), at a jump of the entropy (`entropy`), or anywhere (`random`). Their number stays.',
     ),
   expert: expert({
     quarantineAfter: positive

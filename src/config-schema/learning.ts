@@ -28,6 +28,27 @@ export const learning = section({
     .describe(
       'Rules that weigh the steps of a batch, in order: `negative-scale`, `three-sigma`, `duration`, or rules of yours.',
     ),
+  outside: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'File with trajectories of experts or other policies, a JSON object with `task` and `actions` a line. They are played in the environment of the run, and train beside the rollouts of their task. For local policies that choose commands.',
+    ),
+  outsideRule: z
+    .enum(['rl-plus', 'a-lol'])
+    .optional()
+    .describe('Correction of outside trajectories: `rl-plus`, which is the default, or `a-lol`.'),
+  successPool: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether a group without a success gets the newest logged success of its task, with the log-probs that it was sampled with.',
+    ),
+  alarms: z
+    .array(z.string().min(1))
+    .optional()
+    .describe('Rules that warn people of figures: `drift`, or rules of yours. They change nothing.'),
   options: z
     .record(z.string().min(1), z.record(z.string().min(1), z.unknown()))
     .optional()

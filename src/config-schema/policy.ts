@@ -121,6 +121,18 @@ export const policy = section({
         'Memory for keys and values of a local model, all episodes together. No sequence is longer than what fits.',
       ),
     logprobs,
+    entropies: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether trajectories hold the mean entropy of each step, for rules that read it. Local models only.',
+      ),
+    baseLogprobs: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether trajectories hold the log-prob of each step under version 0, for rules that read it. It takes the memory of a second model. Local models only.',
+      ),
     trainReasoning,
   }),
 }).describe('The model that acts.')

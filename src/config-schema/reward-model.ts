@@ -24,6 +24,18 @@ export const rewardModel = section({
     .describe(
       "What a verdict is made of: the `step` itself, or the `next-message`, which is what the agent's user or tool said after it. Absent is `step`.",
     ),
+  criteria: z
+    .union([z.literal('causes'), z.array(z.string().min(1).max(400)).min(1)])
+    .optional()
+    .describe(
+      'What votes are about, for rules that read it. `causes`: a local judge names a cause with each vote. A list: a judge that reads prompts is asked about its texts in turn, so `samples` is a multiple of their number.',
+    ),
+  consistency: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether a verdict earns by its form, by being right and by agreeing with the other votes of its step, and outliers leave the batch (R1-Reward). Absent: by the reward of the step.',
+    ),
   samples: positive.default(1).describe('Number of judgements of each step (m).'),
   temperature: z.number().nonnegative().default(1).describe('Temperature of judging.'),
   maxTokens: positive.default(8).describe('Largest number of tokens of one judgement, critique included.'),

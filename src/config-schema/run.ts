@@ -18,6 +18,19 @@ export const run = section({
     .describe(
       'Number of iterations between evaluations. The policy is evaluated at the start and the end too.',
     ),
+  phases: z
+    .array(
+      z.strictObject({
+        from: positive.describe('First iteration of the phase.'),
+        kinds: z.array(z.string().min(1)).min(1).optional().describe('Kinds of tasks that are played.'),
+        maxSteps: positive.optional().describe('Limit of steps, at most `environment.maxSteps`.'),
+      }),
+    )
+    .min(1)
+    .optional()
+    .describe(
+      'Phases of the run: the one that began last holds. What a phase leaves open is as without phases.',
+    ),
   store: z
     .string()
     .regex(

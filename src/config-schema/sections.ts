@@ -12,7 +12,10 @@ export type SimulationConfig = Config['simulation']
 export type UiConfig = Config['ui']
 
 /** Sections that name the rules of learning, and say how these rules weigh. */
-export type RulesConfig = Pick<Config, 'learning' | 'environment' | 'adaptation'>
+export type RulesConfig = Pick<Config, 'learning' | 'environment' | 'adaptation'> & {
+  /** Absent if nothing is played. */
+  readonly run?: Pick<Config['run'], 'phases'>
+}
 
 /** Section of a model that has versions, of either role. */
 export type TrainedConfig = PolicyConfig | RewardModelConfig

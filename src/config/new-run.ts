@@ -4,6 +4,7 @@ import { DEFAULT_MODEL } from '../config-schema/endpoint.ts'
 import type { Config } from '../config-schema/schema.ts'
 import type { Refuse } from '../environments/setting.ts'
 import { settingOf } from '../environments/settings.ts'
+import { ruleNeeding } from '../learning/registry.ts'
 import { LORA_TARGETS } from '../models/local/lora-targets.ts'
 import { isPreset } from '../models/local/presets.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'
@@ -16,6 +17,8 @@ export function checkNew(config: Config, refuse: Refuse): void {
   checkTimes(config, refuse)
   checkCalls(config, refuse)
   checkRead(config, refuse)
+  checkLogged(config, refuse)
+  checkPlayed(config, refuse)
 }
 
 /**
@@ -42,6 +45,112 @@ function checkLearns(config: Config, refuse: Refuse): void {
       'rewardModel.mode',
       "'off' measures no progress, and learning.reward is 'progress': nothing would be learned",
       'add --set rewardModel.mode=fixed --set rewardModel.provider=environment, or --set learning.reward=outcome',
+    )
+}
+
+/** Refuses a rule that reads what the log of this run would lack. */
+function checkLogged(config: Config, refuse: Refuse): void {
+  const { policy, rewardModel, environment, models } = config
+  const { entropies, baseLogprobs } = policy.expert
+  const setting = settingOf(environment)
+  const logged = [
+    ['entropies', entropies, 'policy.entropies=true'],
+    ['baseLogprobs', baseLogprobs, 'policy.baseLogprobs=true'],
+    ['reference', environment.reference, 'environment.reference=true'],
+    ['criteria', rewardModel.criteria, 'rewardModel.criteria=causes, or a list of criteria'],
+  ] as const
+  for (const [need, key, set] of logged) {
+    const rule = key === undefined || key === false ? ruleNeeding(config, need) : null
+    if (rule) refuse(rule.key, `'${rule.name}' reads what the log would not hold`, `add --set ${set}`)
+  }
+  const byRole = setting && setting.roles !== true ? ruleNeeding(config, 'roles') : null
+  if (byRole)
+    refuse(
+      byRole.key,
+      `'${byRole.name}' needs roles, and the setting '${environment.name}' has none`,
+      'use advantage task, or a setting whose turns name a role',
+    )
+  if (environment.reference && setting && !setting.reference)
+    refuse('environment.reference', `the setting '${environment.name}' knows no solutions`, 'leave it out')
+  const { openAi } = MODEL_PROVIDERS.find(policy.provider, models.module) ?? {}
+  if ((entropies || baseLogprobs) && openAi)
+    refuse(
+      `policy.expert.${entropies ? 'entropies' : 'baseLogprobs'}`,
+      'an endpoint does not tell it',
+      'use a local model, or leave it out',
+    )
+  checkCriteria(config, refuse)
+}
+
+/** Refuses ways of playing that the other keys leave no room for. */
+function checkPlayed({ environment, policy, rewardModel, learning }: Config, refuse: Refuse): void {
+  const { hints, starts, branching, groupSize, player } = environment
+  const judged = rewardModel.mode !== 'off'
+  const inside = branching !== undefined ? 'branching' : starts !== undefined ? 'starts' : null
+  if (inside !== null && player === 'gateway')
+    refuse(`environment.${inside}`, 'agents outside begin their own rollouts', 'leave it out')
+  if (inside !== null && (environment.frames || policy.frames > 0))
+    refuse(
+      `environment.${inside}`,
+      'screens before its start are not kept',
+      'leave it out, or take no frames',
+    )
+  if (branching !== undefined && groupSize !== undefined)
+    refuse('environment.branching', 'groups of other sizes do not branch', 'leave environment.groupSize out')
+  if (branching === 'verdict' && !judged)
+    refuse('environment.branching', 'nobody judges, so there is no verdict', 'use entropy or random')
+  if (branching === 'entropy' && !policy.expert.entropies)
+    refuse('environment.branching', 'the log would hold no entropies', 'add --set policy.entropies=true')
+  if (hints && !judged) refuse('environment.hints', 'nobody judges, so there is no complaint', 'leave it out')
+  const acting = settingOf(environment)?.acting
+  const chooses = acting?.kind !== 'texts' && policy.acting === 'choices' && policy.provider === 'local'
+  checkOutside({ environment, policy, learning }, chooses, refuse)
+  if (hints && !chooses)
+    refuse('environment.hints', 'only a local model that chooses commands is given hints', 'leave it out')
+}
+
+/** Refuses outside trajectories that nothing could learn from. */
+function checkOutside(
+  { environment, policy, learning }: Pick<Config, 'environment' | 'policy' | 'learning'>,
+  chooses: boolean,
+  refuse: Refuse,
+): void {
+  const { outside, outsideRule } = learning
+  if (outsideRule !== undefined && outside === undefined)
+    refuse('learning.outsideRule', 'there is no file that it could correct', 'add learning.outside')
+  if (outside === undefined) return
+  const key = 'learning.outside'
+  if (!chooses || policy.trainer !== 'own' || environment.player === 'gateway')
+    refuse(key, 'only a local policy that chooses commands learns from them', 'leave it out')
+  if (policy.training.expert.mismatch)
+    refuse(
+      key,
+      'policy.training.mismatch would measure log-probs that nobody sampled with',
+      'name one of both',
+    )
+}
+
+/** A local judge names causes. A judge that reads prompts is asked about each criterion of a list. */
+function checkCriteria({ rewardModel, models }: Config, refuse: Refuse): void {
+  const { criteria, mode, provider, samples } = rewardModel
+  if (criteria === undefined) return
+  const { openAi } = MODEL_PROVIDERS.find(provider, models.module) ?? {}
+  const key = 'rewardModel.criteria'
+  if (openAi && criteria === 'causes')
+    refuse(key, "'causes' are those of a local judge", 'give a list of texts')
+  if (!openAi && criteria !== 'causes')
+    refuse(
+      key,
+      `the judge of provider '${provider}' reads no criteria`,
+      'use causes, or rewardModel.provider openai',
+    )
+  if (openAi && mode === 'co-trained')
+    refuse(key, 'the prompts of a step differ, so nothing could be trained', 'use rewardModel.mode fixed')
+  if (criteria !== 'causes' && samples < criteria.length)
+    refuse(
+      'rewardModel.samples',
+      `${samples} judgements for ${criteria.length} criteria`,
+      'at least one for each',
     )
 }
 

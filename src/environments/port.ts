@@ -34,6 +34,8 @@ export type Turn = {
   readonly failed?: boolean
   /** True if the last action neither did nor answered anything. */
   readonly void?: boolean
+  /** Name of who acts next, if a setting has several roles. Then every turn has one. */
+  readonly role?: string
 }
 
 /** One live episode. It is a value: `step` does not change it and returns the next episode. */

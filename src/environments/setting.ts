@@ -62,6 +62,10 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
    * progress. Resolves to null if it cannot tell.
    */
   progress?(environment: E, task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
+  /** True if every turn names a role. */
+  readonly roles?: true
+  /** Resolves to the text of a task's own solution, as actions in lines. Resolves to null if there is none. */
+  reference?(environment: E, task: Task): Promise<string | null>
   /**
    * Loads the user's own parts that the section names, e.g. a sandbox. Resolves to their entries for the log.
    */

@@ -50,6 +50,7 @@ const episodeSchema = z.looseObject({
     admissible: z.array(z.string()),
     done: z.boolean(),
     ended: z.enum(['goal', 'step-limit', 'gave-up']).nullable(),
+    role: z.string().min(1).max(256).optional(),
   }),
   steps: z.int().nonnegative(),
   step: fn,

@@ -95,6 +95,10 @@ export function guardedParts(setting: Setting, theirs: Theirs): Partial<Setting>
         actions,
       )) ?? null
   }
+  if (setting.reference)
+    parts.reference = ask(setting.reference.bind(setting), 'reference', {
+      check: shape(z.string().nullable()),
+    })
   if (setting.runtime) parts.runtime = ask(setting.runtime.bind(setting), 'runtime', { check: string })
   if (setting.userParts) {
     const check = shape(userParts)

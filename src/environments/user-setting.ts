@@ -86,6 +86,8 @@ const settingSchema = z.strictObject({
   pictures: z.strictObject({ picture: fn, seeing: fn }).optional(),
   executing: z.strictObject({ processes: fn, open: fn }).optional(),
   expert: fn.optional(),
+  roles: z.literal(true).optional(),
+  reference: fn.optional(),
   progress: fn.optional(),
   runtime: fn.optional(),
   userParts: fn.optional(),

@@ -21,8 +21,9 @@ export const UPCASTERS: Upcasters = {
   RunResumed: { 1: unchanged },
   CheckpointShared: { 1: unchanged },
   IterationPlanned: { 1: unchanged },
-  TrajectoryCompleted: { 1: unchanged, 2: unchanged },
-  StepScored: { 1: unchanged, 2: unchanged },
+  RolloutRequested: { 1: unchanged },
+  TrajectoryCompleted: { 1: unchanged, 2: unchanged, 3: unchanged },
+  StepScored: { 1: unchanged, 2: unchanged, 3: unchanged },
   UnitTestWritten: { 1: unchanged, 2: unchanged, 3: unchanged },
   BatchReady: { 1: unchanged },
 }

@@ -1,6 +1,9 @@
 /** The rules that turn the rewards of a task's rollouts into advantages. */
 import { moments, stableMean, stableSum, ZERO_DEVIATION } from './moments.ts'
+import { role } from './published/role.ts'
+import { siblings } from './published/siblings.ts'
 import { stateGroups } from './published/state-groups.ts'
+import { stateValues } from './published/state-values.ts'
 import { stepIndex } from './published/step-index.ts'
 import type { AdvantageRule, GroupOptions } from './rules.ts'
 import { isFlat, rewardsOf, standardise, worthOf, zScore } from './standardise.ts'
@@ -138,4 +141,7 @@ export const ADVANTAGES: readonly AdvantageRule[] = [
     advantages: weighted,
   },
   stateGroups,
+  role,
+  siblings,
+  stateValues,
 ]

@@ -20,6 +20,8 @@ export type JudgeAdvantageOptions = {
   readonly invalidReward: number
   /** If true, pushes towards good and towards bad verdicts weigh the same over the whole batch. */
   readonly balanceVerdicts: boolean
+  /** If true, a verdict earns by `consistentReward`, and outliers beyond 3 sd of the batch are dropped. */
+  readonly consistency?: boolean
 }
 
 export type JudgedRollout = {
@@ -73,6 +75,7 @@ export function judgeAdvantages(
       for (const [j, reward] of row.entries()) row[j] = flat ? 0 : (reward - mean) / deviation
     }
   }
+  if (options.consistency) dropOutliers(rewards)
   if (options.balanceVerdicts) balance(rollouts, rewards)
   let judgements = 0
   let trained = 0
@@ -85,11 +88,33 @@ export function judgeAdvantages(
   return { byRollout: rewards, judgements, trained, flatGroups, groups: groups.length }
 }
 
+/**
+ * Returns f / 2 + a (1 + c / 2) of R1-Reward (2505.02835, code): f = 1 if the verdict can be read, a = 1 if it has the sign of the
+ * step's reward. Its c is an answer of a further model. Here c is 1 if most other votes of the step agree, -1 if most differ, else 0.
+ * @example consistentReward(1, [1, 1, 1], 0) // 2
+ */
+export function consistentReward(reward: number, scores: readonly Score[], at: number): number {
+  const score = itemAt(scores, at)
+  if (score === 0) return 0
+  const right = reward * score > 0 ? 1 : 0
+  const others = scores.reduce((sum: number, other, i) => (i === at ? sum : sum + other * score), 0)
+  return 0.5 + right * (1 + Math.sign(others) / 2)
+}
+
 function judgementRewards(rollout: JudgedRollout, options: JudgeAdvantageOptions): Float64Array[] {
   return rollout.verdicts.map((scores, step) => {
     const reward = stepReward(rollout.outcome, itemAt(rollout.scores, step), options.lambda)
+    if (options.consistency) return Float64Array.from(scores, (_, at) => consistentReward(reward, scores, at))
     return Float64Array.from(scores, (score) => judgementReward(reward, score, options.invalidReward))
   })
+}
+
+/** Sets advantages beyond 3 standard deviations of the batch to 0 (R1-Reward, 2505.02835). */
+function dropOutliers(advantages: ReadonlyMap<string, Float64Array[]>): void {
+  const rows = [...advantages.values()].flat()
+  const { mean, deviation } = moments(rows.flatMap((row) => [...row]))
+  for (const row of rows)
+    for (const [j, value] of row.entries()) if (Math.abs(value - mean) > 3 * deviation) row[j] = 0
 }
 
 /** The rows (one a step) that are standardised together. */

@@ -8,12 +8,16 @@ import { optionsOf, tune, wrongOption } from './tunable.ts'
 
 /** The rules that a config names, with their options. */
 export type Rules = {
-  readonly [K in Exclude<RuleKind, 'rolloutFilter' | 'stepWeight' | 'groupSize' | 'horizon'>]: RuleKinds[K]
+  readonly [K in Exclude<
+    RuleKind,
+    'rolloutFilter' | 'stepWeight' | 'groupSize' | 'horizon' | 'alarm'
+  >]: RuleKinds[K]
 } & {
   readonly groupSize: RuleKinds['groupSize'] | null
   readonly horizon: RuleKinds['horizon'] | null
   readonly rolloutFilters: readonly RuleKinds['rolloutFilter'][]
   readonly stepWeights: readonly RuleKinds['stepWeight'][]
+  readonly alarms: readonly RuleKinds['alarm'][]
 }
 
 type OptionsByRule = Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -27,6 +31,7 @@ export type RuleNames = {
     readonly filter: string
     readonly rollouts?: readonly string[]
     readonly weights?: readonly string[]
+    readonly alarms?: readonly string[]
     readonly options?: OptionsByRule
   }
   readonly environment: { readonly sampler: string; readonly groupSize?: string; readonly horizon?: string }
@@ -157,6 +162,7 @@ export function rulesOf(config: RuleNames): Rules {
     groupFilter: one('groupFilter'),
     rolloutFilters: all('rolloutFilter'),
     stepWeights: all('stepWeight'),
+    alarms: all('alarm'),
     taskSampler: one('taskSampler'),
     groupSize: all('groupSize')[0] ?? null,
     horizon: all('horizon')[0] ?? null,
@@ -173,6 +179,18 @@ export function needsOfBatch({
   stepWeights,
 }: Rules): ReadonlySet<Need> {
   return new Set([stepReward, advantage, groupFilter, ...rolloutFilters, ...stepWeights].flatMap(needsOf))
+}
+
+/** Returns the rule of a batch that names an input, with the key that names the rule, or null. */
+export function ruleNeeding(
+  config: RuleNames,
+  need: Need,
+): { readonly key: string; readonly name: string } | null {
+  for (const kind of ['stepReward', 'advantage', 'groupFilter', 'rolloutFilter', 'stepWeight'] as const) {
+    const found = foundRules(config, kind).find((rule) => needsOf(rule).includes(need))
+    if (found) return { key: SHELVES[kind].key, name: found.name }
+  }
+  return null
 }
 
 /** Returns the user's rules among the rules that a config names. */
@@ -203,11 +221,12 @@ export function ruleNames(
     groupSize: environment.groupSize === undefined ? [] : [environment.groupSize],
     horizon: environment.horizon === undefined ? [] : [environment.horizon],
     acceptance: [adaptation.rule],
+    alarm: learning.alarms ?? [],
   }[kind]
 }
 
 /** Kinds of which a config names a list of rules. Of the others it names one. */
-const LISTED: ReadonlySet<RuleKind> = new Set(['rolloutFilter', 'stepWeight'])
+const LISTED: ReadonlySet<RuleKind> = new Set(['rolloutFilter', 'stepWeight', 'alarm'])
 
 /** Returns the values of a config with one rule in the place of those of its kind. Options that nothing reads then are dropped. */
 export function configNaming<Config extends RuleNames>(

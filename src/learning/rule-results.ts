@@ -44,6 +44,7 @@ export const RESULTS = {
   choose: z.array(z.string()),
   size: z.int().min(2).max(10_000),
   maxSteps: z.int().min(1),
+  look: z.string().min(1).nullable(),
   decide: z.looseObject({ accepted: z.boolean(), reason: z.string() }),
 } satisfies Readonly<Record<string, z.ZodType>>
 

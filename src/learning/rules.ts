@@ -29,7 +29,18 @@ export type Named = {
 
 /** Judged steps, steps with known true progress, or a field of `PlayedRollout` that is costly to keep. */
 export type Need = 'verdicts' | 'progress' | RolloutField
-export type RolloutField = 'observations' | 'logprobs' | 'noops' | 'invalid' | 'errors' | 'durationsMs'
+export type RolloutField =
+  | 'observations'
+  | 'logprobs'
+  | 'noops'
+  | 'invalid'
+  | 'errors'
+  | 'durationsMs'
+  | 'entropies'
+  | 'baseLogprobs'
+  | 'roles'
+  | 'criteria'
+  | 'reference'
 
 /** A rollout with an outcome, as a rule sees it. */
 export type PlayedRollout = {
@@ -59,6 +70,16 @@ export type PlayedRollout = {
   readonly errors: readonly (0 | 1)[] | null
   /** [steps] milliseconds that the environment took. Null as above. */
   readonly durationsMs: readonly number[] | null
+  /** [steps] mean entropy of the sampled tokens, in nats. Null as above. */
+  readonly entropies?: readonly number[] | null
+  /** [steps] log-prob of the sampled tokens under version 0. Null as above. */
+  readonly baseLogprobs?: readonly number[] | null
+  /** [steps] name of who acted. Null as above. */
+  readonly roles?: readonly string[] | null
+  /** [steps][votes] name of what each vote of the judgement is about. Null as above. */
+  readonly criteria?: readonly (readonly string[])[] | null
+  /** Text of the task's own solution. Null as above. */
+  readonly reference?: string | null
 }
 
 /** R[t] = outcome weight x outcome + step weight x steps[t]. An integrated reward has the weights 1 and lambda (paper section 2.2). */
@@ -156,6 +177,10 @@ export type OpenSlot = {
   readonly slot: string
   /** Id of the task that holds it. */
   readonly task: string
+  /** Kind of the task. */
+  readonly kind?: string
+  /** `level` of the task's recipe. Null if it has none. */
+  readonly level?: number | null
   /** Tally of its last group. Null if it has none. */
   readonly last: Tally | null
   /** Tallies of the last groups of this task, the oldest first. There are at most 16. */
@@ -203,6 +228,19 @@ export type AcceptanceRule = Named & {
   ) => { readonly accepted: boolean; readonly reason: string }
 }
 
+/** Figures of an iteration that is over. */
+export type MetricRow = {
+  readonly iteration: number
+  /** Figures of the policy's update, and `accuracy`, the share of rollouts that succeeded. */
+  readonly metrics: Readonly<Record<string, number>>
+}
+
+/** Looks at the figures of a run, and warns people. It changes nothing. */
+export type Alarm = Named & {
+  /** Returns a warning for the last row, or null. `rows` has all iterations so far. */
+  readonly look: (rows: readonly MetricRow[]) => string | null
+}
+
 export type RuleKinds = {
   readonly stepReward: StepRewardRule
   readonly advantage: AdvantageRule
@@ -213,6 +251,7 @@ export type RuleKinds = {
   readonly groupSize: GroupSize
   readonly horizon: Horizon
   readonly acceptance: AcceptanceRule
+  readonly alarm: Alarm
 }
 
 export type RuleKind = keyof RuleKinds

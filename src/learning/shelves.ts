@@ -4,6 +4,7 @@ import { brief, callNow, shape, type UserCall } from '../user-code.ts'
 import { flattened } from '../user-module.ts'
 import { ACCEPTANCE_RULES } from './acceptance.ts'
 import { ADVANTAGES } from './advantage-rules.ts'
+import { ALARMS } from './alarms.ts'
 import { GROUP_FILTERS } from './filters.ts'
 import { GROUP_SIZES, HORIZONS, TASK_SAMPLERS } from './playing-rules.ts'
 import { ROLLOUT_FILTERS } from './rollout-filters.ts'
@@ -38,6 +39,7 @@ export const SHELVES: { readonly [K in RuleKind]: Shelf<K> } = {
   groupSize: shelf('groupSize', 'groupSizes', 'environment.groupSize', GROUP_SIZES, { does: 'size' }),
   horizon: shelf('horizon', 'horizons', 'environment.horizon', HORIZONS, { does: 'maxSteps' }),
   acceptance: shelf('acceptance', 'acceptanceRules', 'adaptation.rule', ACCEPTANCE_RULES, { does: 'decide' }),
+  alarm: shelf('alarm', 'alarms', 'learning.alarms', ALARMS, { does: 'look' }),
 }
 
 export const RULE_KINDS = Object.keys(SHELVES) as RuleKind[]

@@ -1,6 +1,10 @@
+import { checklist } from './published/checklist.ts'
 import { gated } from './published/gated.ts'
 import { grounded } from './published/grounded.ts'
+import { implicit } from './published/implicit.ts'
 import { pessimistic } from './published/pessimistic.ts'
+import { principles } from './published/principles.ts'
+import { similarity } from './published/similarity.ts'
 import { tiers } from './published/tiers.ts'
 import { judgedParts } from './reward.ts'
 import type { StepRewardRule } from './rules.ts'
@@ -49,4 +53,8 @@ export const STEP_REWARDS: readonly StepRewardRule[] = [
   grounded,
   pessimistic,
   tiers,
+  checklist,
+  principles,
+  implicit,
+  similarity,
 ]

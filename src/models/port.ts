@@ -82,6 +82,8 @@ export type GenerateRequest = {
    * models only.
    */
   readonly given?: readonly number[]
+  /** Whether the entropy at the place of each token is told. Local models only. */
+  readonly entropies?: boolean
   /** Sequences with the same key share a growing prefix (an episode). The matching part of the last call's KV cache is reused. */
   readonly cacheKey?: string
 }
@@ -104,6 +106,8 @@ export type Generation = {
    * renormalised over the allowed tokens. Null if unknown.
    */
   readonly logprobs: Float32Array | null
+  /** Entropy over the allowed tokens at the place of each sampled one, in nats, at temperature 1. Absent unless it was asked for. */
+  readonly entropies?: Float32Array
   /** The tokens that were allowed at the place of each sampled one. Absent if all were, or if the endpoint does not tell. */
   readonly allowed?: readonly (readonly number[])[]
   /** Tool calls that the endpoint returned apart from the text. The arguments are as the model wrote them. */

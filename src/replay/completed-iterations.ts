@@ -68,7 +68,9 @@ export function* completedIterations(
       if (group && outcome.kind === 'scored') group.rollouts.push(keptOf(event.data, needs))
     } else if (event.type === 'StepScored') {
       const { rollout, step, judgements, probability, progress, iteration } = event.data
-      const scores = judgements.map(({ score }) => ({ score }))
+      const scores = judgements.map(({ score, criterion }) =>
+        criterion === undefined ? { score } : { score, criterion },
+      )
       iterations.get(iteration)?.scored.push({ rollout, step, probability, progress, judgements: scores })
     } else if (event.type === 'TaskAccepted' || event.type === 'TaskRejected') {
       if (event.data.task !== null) iterations.get(event.data.iteration)?.decisions.push(event)
@@ -96,12 +98,16 @@ function openIteration({ groups, rolloutsPerTask }: EventData<'IterationPlanned'
 
 function keptOf(trajectory: EventData<'TrajectoryCompleted'>, needs: ReadonlySet<Need>): PlayedOut {
   const { rollout, index, outcome, steps, actions, usage, ended, observations, segments } = trajectory
-  const { invalid, invalidU8, errorsU8, timing } = trajectory
+  const { invalid, invalidU8, errorsU8, timing, entropiesF32, baseLogprobsF32, roles, reference } = trajectory
   const reads = (...fields: readonly Need[]) => fields.some((field) => needs.has(field))
   return {
     ...{ rollout, index, outcome, steps, actions, usage, ended, invalid, invalidU8, errorsU8, timing },
     ...(reads('observations', 'noops', 'errors') ? { observations } : {}),
     ...(reads('logprobs') ? { segments } : {}),
+    ...(reads('entropies') ? { entropiesF32 } : {}),
+    ...(reads('baseLogprobs') ? { baseLogprobsF32 } : {}),
+    ...(reads('roles') ? { roles } : {}),
+    ...(reads('reference') ? { reference } : {}),
   }
 }
 

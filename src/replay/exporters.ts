@@ -9,6 +9,7 @@ import { refuseUnread } from '../registry.ts'
 import { type CallLimit, type Check, callWithin, type UserCall } from '../user-code.ts'
 import { flattened, loadUserModule } from '../user-module.ts'
 import { metricRows, trajectoryRows } from './export.ts'
+import { critiques, demonstrations } from './fine-tuning.ts'
 import { otlpPieces } from './otlp.ts'
 import { writeParquet } from './parquet.ts'
 import { tensorboardFile } from './tensorboard.ts'
@@ -33,6 +34,17 @@ export const EXPORTERS: readonly Exporter[] = [
     name: 'parquet',
     summary: 'the same as a Parquet file',
     write: async (log, out) => `${await writeParquet(out, trajectoryRows(log))} trajectories in ${out}`,
+  },
+  {
+    name: 'demonstrations',
+    summary: 'successes of training rollouts as {"messages"} a line, as rl model sft takes them',
+    write: async (log, out) =>
+      `${await writeLines(out, demonstrations(trajectoryRows(log)))} demonstrations in ${out}`,
+  },
+  {
+    name: 'critiques',
+    summary: 'critiques of judged steps as {"prompt", "completion"} a line, as rl model sft takes them',
+    write: async (log, out) => `${await writeLines(out, critiques(trajectoryRows(log)))} critiques in ${out}`,
   },
   {
     name: 'metrics',

@@ -125,6 +125,11 @@ const INPUT: { readonly [N in Need]: string } = {
   invalid: 'marks of void answers',
   errors: 'marks of failed calls',
   durationsMs: 'step times',
+  entropies: 'entropies of steps (policy.entropies)',
+  baseLogprobs: 'log-probabilities under version 0 (policy.baseLogprobs)',
+  roles: 'roles of steps',
+  criteria: 'criteria of votes (rewardModel.criteria)',
+  reference: 'reference solutions (environment.reference)',
 }
 
 function rowOf(
@@ -137,7 +142,9 @@ function rowOf(
   const lacked =
     needs.find((need) => judged[need] === false) ??
     (trajectories > 0 && figures.lacking >= trajectories ? needs.at(-1) : undefined)
-  const lacks = refused !== null || lacked === undefined ? null : `the log has no ${INPUT[lacked]}`
+  const without = lacked === undefined ? null : `the log has no ${INPUT[lacked]}`
+  const lacks =
+    refused !== null ? null : kind === 'alarm' ? 'it changes no reward: rl status tells it' : without
   const told = refused === null && lacks === null && !isPlayingKind(kind)
   return { kind, rule, own, figures: told ? figures : null, playing, lacks, refused }
 }

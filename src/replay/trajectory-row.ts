@@ -159,6 +159,13 @@ export const COLUMNS = {
   /** [steps] 1 for an answer that could not be read, and for a failed call. Null if none is marked. */
   invalid_steps: column('int', 'list', ({ event }) => plainMarks(event.data.invalidU8), ['invalidU8']),
   failed_steps: column('int', 'list', ({ event }) => plainMarks(event.data.errorsU8), ['errorsU8']),
+  /** [steps] mean entropy, log-prob under version 0, and who acted. Null if the log does not tell. */
+  entropies: column('float', 'list', ({ event }) => plainFloats(event.data.entropiesF32), ['entropiesF32']),
+  base_logprobs: column('float', 'list', ({ event }) => plainFloats(event.data.baseLogprobsF32), [
+    'baseLogprobsF32',
+  ]),
+  roles: column('text', 'list', ({ event }) => event.data.roles ?? null, ['roles']),
+  reference: column('text', 'one', ({ event }) => event.data.reference ?? null, ['reference']),
   trainable: field('flag', 'one', 'trainable'),
   scores: column('double', 'list', ({ scores }) => scores),
   advantages: column('double', 'list', ({ advantages }) => advantages),
@@ -207,6 +214,10 @@ true satisfies Exclude<Fact, Columns[keyof Columns]['of'][number]> extends never
 
 function plainMarks(column: Uint8Array | undefined): number[] | null {
   return column === undefined ? null : [...column]
+}
+
+function plainFloats(column: Uint8Array | undefined): number[] | null {
+  return column === undefined ? null : [...readFloat32(column)]
 }
 
 /** One exported trajectory. */

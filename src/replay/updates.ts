@@ -3,9 +3,10 @@
  * rewards.
  */
 
-import type { LearnableGroup, Train } from '../actors/decider/jobs.ts'
+import type { Train } from '../actors/decider/jobs.ts'
 import { policyBatch } from '../actors/policy/batch.ts'
 import type { BatchSettings } from '../actors/policy/policy-advantages.ts'
+import { openSuccessPool, type SuccessPool, withSuccesses } from '../actors/policy/success-pool.ts'
 import { judgementAdvantages } from '../actors/reward-model/batch.ts'
 import { testAdvantages } from '../actors/writing/test-batch.ts'
 import type { Config } from '../config.ts'
@@ -36,15 +37,19 @@ const NOTHING = new Uint8Array()
 export function openUpdates(): Updates {
   const iterations = new Map<number, Iteration>()
   const instructions = openInstructionCheck()
+  const pool = openSuccessPool()
   /** Judgements by pattern. Most patterns repeat, so a step keeps one small object. */
   const patterns = new Map<string, Scored['judgements']>()
 
   function votesOnly(scored: Scored): Scored {
     const { rollout, iteration, step, task, rewardModelVersion, judgements, probability, progress } = scored
-    const pattern = judgements.map(({ score }) => score).join()
+    const pattern = judgements.map(({ score, criterion = '' }) => `${score}${criterion}`).join()
     const votes =
       patterns.get(pattern) ??
-      judgements.map(({ score }) => ({ critique: '', score, tokensI32: NOTHING, logprobsF32: NOTHING }))
+      judgements.map(({ score, criterion }) => ({
+        ...{ critique: '', score, tokensI32: NOTHING, logprobsF32: NOTHING },
+        ...(criterion === undefined ? {} : { criterion }),
+      }))
     patterns.set(pattern, votes)
     return { rollout, iteration, step, task, rewardModelVersion, judgements: votes, probability, progress }
   }
@@ -60,6 +65,7 @@ export function openUpdates(): Updates {
   return {
     see(event, config) {
       instructions.see(event, config)
+      if (config.learning.successPool) seeSuccess(pool, event)
       if (event.type === 'TrajectoryCompleted' && event.data.purpose !== 'evaluation')
         iterationOf(event.data.iteration).trajectories.push(event.data)
       else if (event.type === 'StepScored')
@@ -75,7 +81,7 @@ export function openUpdates(): Updates {
       if (metrics.simulated === 1) return null
       const wrong = update.type === 'PolicyUpdated' ? instructions.wrong(update.data.version) : null
       if (wrong !== null) return wrong
-      const rules = forUpdate(update.type, groups, iterationOf(iteration), config)
+      const rules = forUpdate(update.type, { iteration, groups }, iterationOf(iteration), config, pool)
       // If nothing was trained (weights elsewhere, no trainer in time), there are no rollouts to check.
       const untrained = trainedOn.length === 0 && stopped !== null
       if (!untrained && rules.rollouts && rules.rollouts.join('\n') !== trainedOn.join('\n'))
@@ -90,11 +96,12 @@ export function openUpdates(): Updates {
 
 function forUpdate(
   type: NewEvent['type'],
-  groups: readonly LearnableGroup[],
+  { iteration, groups }: Pick<Train, 'iteration' | 'groups'>,
   { trajectories, scored, written }: Iteration,
   config: BatchSettings,
+  pool: SuccessPool,
 ): { readonly rollouts: readonly string[] | null; readonly health: Readonly<Record<string, number>> } {
-  if (type === 'PolicyUpdated') return policyBatch(groups, trajectories, scored, config)
+  if (type === 'PolicyUpdated') return policyUpdate({ iteration, groups }, trajectories, scored, config, pool)
   // A replay loads no module of a setting. If tests judge, the config says so too.
   const by = settingOf(config.environment)?.judging?.by
   const byTests = by === 'tests' || (by === undefined && config.rewardModel.judging === 'group')
@@ -102,6 +109,30 @@ function forUpdate(
     ? testAdvantages(groups, trajectories, scored, written, config.rewardModel)
     : judgementAdvantages(groups, trajectories, scored, config)
   return { rollouts: null, health }
+}
+
+function policyUpdate(
+  { iteration, groups }: Pick<Train, 'iteration' | 'groups'>,
+  trajectories: readonly Trajectory[],
+  scored: readonly Scored[],
+  config: BatchSettings,
+  pool: SuccessPool,
+) {
+  if (!config.learning.successPool) return policyBatch(groups, trajectories, scored, config)
+  const { groups: filled, pooled } = withSuccesses(groups, iteration, pool)
+  const all = [...trajectories, ...pooled.map(({ trajectory }) => trajectory)]
+  const { rollouts, health } = policyBatch(
+    filled,
+    all,
+    [...scored, ...pooled.flatMap((one) => one.scored)],
+    config,
+  )
+  return { rollouts, health: { ...health, groupsPooled: pooled.length } }
+}
+
+function seeSuccess(pool: SuccessPool, { type, data }: LoggedEvent): void {
+  if (type === 'TrajectoryCompleted') pool.seeTrajectory(data)
+  else if (type === 'StepScored') pool.seeScored(data)
 }
 
 function firstOther(found: readonly string[], expected: readonly string[]): string {

@@ -13,6 +13,10 @@ const drawnStep = fc.record({
   invalid: fc.constantFrom(0 as const, 0 as const, 1 as const),
   error: fc.constantFrom(0 as const, 1 as const),
   durationMs: fc.nat(1_000),
+  entropy: fc.double({ min: 0, max: 5, noNaN: true }),
+  baseLogprob: fc.double({ min: -9, max: 0, noNaN: true }),
+  role: fc.constantFrom('plans', 'acts'),
+  criterion: fc.constantFrom('safe', 'short', 'right'),
 })
 
 /** A rollout of one of three tasks, with its judgements. Ids are unique in a list of them. */
@@ -40,6 +44,11 @@ export const drawnRollouts: fc.Arbitrary<PlayedRollout[]> = fc
         invalid: steps.map(({ invalid }) => invalid),
         errors: steps.map(({ error }) => error),
         durationsMs: steps.map(({ durationMs }) => durationMs),
+        entropies: steps.map(({ entropy }) => entropy),
+        baseLogprobs: steps.map(({ baseLogprob }) => baseLogprob),
+        roles: steps.map(({ role }) => role),
+        criteria: steps.map(({ scores, criterion }) => scores.map(() => criterion)),
+        reference: 'go\nback',
       }),
     ),
   )

@@ -7,6 +7,7 @@ import type { LoggedEvent } from '../../src/events/catalogue.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { plainData } from '../../src/events/plain.ts'
 import { metricRows, trajectoryRows } from '../../src/replay/export.ts'
+import { critiques, demonstrations } from '../../src/replay/fine-tuning.ts'
 import { writeParquet } from '../../src/replay/parquet.ts'
 import { crc32c, tensorboardFile } from '../../src/replay/tensorboard.ts'
 import { COLUMNS } from '../../src/replay/trajectory-row.ts'
@@ -30,6 +31,29 @@ test('every trajectory is exported once; those trained on have advantages, and t
     assert.is(row.advantages === null, row.purpose === 'evaluation')
     assert.is(trained.includes(row.rollout), row.advantages?.some((value) => value !== 0) ?? false)
   }
+  log.close()
+})
+
+test('successes become chats, each once, and critiques become answers', () => {
+  const log = fixture()
+  const rows = [...trajectoryRows(log)]
+  const chats = [...demonstrations(rows)]
+  const succeeded = rows.filter(({ purpose, success }) => purpose !== 'evaluation' && success)
+  assert.ok(chats.length <= succeeded.length && chats.length > 0 === succeeded.length > 0)
+  for (const { messages } of chats)
+    assert.equal(
+      messages.map(({ role }) => role),
+      messages.map((_, i) => (i % 2 === 0 ? 'user' : 'assistant')),
+    )
+  assert.is(new Set(chats.map((chat) => JSON.stringify(chat))).size, chats.length)
+  const told = rows.flatMap(({ votes }) =>
+    (votes ?? []).flatMap((own) => (own ?? []).filter((vote) => vote !== 0)),
+  )
+  const answers = [...critiques(rows)]
+  assert.is(answers.length, told.length)
+  assert.ok(answers.every(({ completion }) => /\\boxed\{-?1\}$/.test(completion)))
+  const first = succeeded[0]
+  if (first) assert.ok(chats.some(({ messages }) => messages[1]?.content === first.actions[0]))
   log.close()
 })
 

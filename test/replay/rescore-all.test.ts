@@ -18,10 +18,19 @@ test('every rule has a row, the rules of the run change nothing, and a row agree
   const { rows, steps, trajectories } = found
   assert.equal([steps, trajectories], [300, 20])
   assert.ok(rows.length >= 30)
-  // The run is older than the times of steps.
+  // The run is older than the times of steps, and logs nothing that a key must turn on.
   assert.equal(
     rows.filter(({ lacks }) => lacks !== null).map(({ rule, lacks }) => `${rule}: ${lacks}`),
-    ['duration: the log has no step times'],
+    [
+      'checklist: the log has no criteria of votes (rewardModel.criteria)',
+      'principles: the log has no criteria of votes (rewardModel.criteria)',
+      'implicit: the log has no log-probabilities under version 0 (policy.baseLogprobs)',
+      'similarity: the log has no reference solutions (environment.reference)',
+      'role: the log has no roles of steps',
+      'duration: the log has no step times',
+      'step-entropy: the log has no entropies of steps (policy.entropies)',
+      'drift: it changes no reward: rl status tells it',
+    ],
   )
   assert.match(
     ruleLines({ ...found }, 1).at(-1) ?? '',

@@ -5,6 +5,7 @@
 import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
+import { rootsOf } from '../../learning/branching.ts'
 import type { Decider, Output } from '../decider/decider.ts'
 import { type EnvironmentContext, emptyEnvironmentContext } from './context.ts'
 import { environmentActions, environmentGuards } from './rules.ts'
@@ -37,9 +38,13 @@ export function environmentDecider(config: Config): Decider {
           PolicyUpdated: { guard: 'evaluationDue', target: '.playing', actions: 'evaluateVersion' },
           TrajectoryCompleted: [
             { guard: 'isMeasured', actions: 'measureRollout' },
-            { actions: 'enterRollout' },
+            { actions: ['branchRollout', 'enterRollout'] },
           ],
-          RolloutFailed: [{ guard: 'isMeasured', actions: 'measureRollout' }, { actions: 'enterRollout' }],
+          RolloutFailed: [
+            { guard: 'isMeasured', actions: 'measureRollout' },
+            { actions: ['branchRollout', 'enterRollout'] },
+          ],
+          TrajectoryJudged: { actions: 'hearJudged' },
           TaskProposed: { actions: 'enterCandidate' },
           RunCompleted: { target: 'finished' },
         },
@@ -68,6 +73,9 @@ export function environmentDecider(config: Config): Decider {
     },
   })
 
+  const { branching, rolloutsPerTask } = config.environment
+  const isBranch = (purpose: string, index: number) =>
+    purpose === 'train' && index >= rootsOf(rolloutsPerTask, branching)
   return {
     role: 'environment',
     machine,
@@ -78,14 +86,19 @@ export function environmentDecider(config: Config): Decider {
       'IterationStarted',
       'TrajectoryCompleted',
       'RolloutFailed',
+      'TrajectoryJudged',
       'PolicyUpdated',
       'RunCompleted',
     ] as const),
     decides: {
       IterationPlanned: () => 'playIteration',
-      RolloutRequested: ({ purpose, iteration }) =>
+      RolloutRequested: ({ purpose, iteration, index }) =>
         purpose !== 'evaluation'
-          ? 'playIteration'
+          ? isBranch(purpose, index)
+            ? branching === 'verdict'
+              ? 'hearJudged'
+              : 'branchRollout'
+            : 'playIteration'
           : iteration === 0
             ? 'evaluateColdStart'
             : 'evaluateVersion',
@@ -93,7 +106,7 @@ export function environmentDecider(config: Config): Decider {
       TaskAccepted: () => 'acceptCandidate',
       TaskRejected: ({ task }) => (task === null ? null : 'rejectCandidate'),
     },
-    version: 4,
+    version: 5,
     withConfig: environmentDecider,
   }
 }

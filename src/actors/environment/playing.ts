@@ -2,8 +2,10 @@
 import type { EvaluationConfig, RulesConfig } from '../../config-schema/sections.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
+import { rootsOf } from '../../learning/branching.ts'
+import { phaseOf } from '../../learning/phases.ts'
 import { rulesOf } from '../../learning/registry.ts'
-import { seedOf } from '../../random.ts'
+import { rng, seedOf } from '../../random.ts'
 import { enterPlan, openBook } from '../decider/books.ts'
 import type { Output } from '../decider/decider.ts'
 import { emitEvent } from '../decider/fold.ts'
@@ -34,8 +36,11 @@ export function playIteration(
   const book = openBook(started)
   enterPlan(book, plan)
   if (groups.length > 0) context.books.set(iteration, book)
-  const requests = sized.flatMap(({ group: { slot, task, purpose }, rollouts, maxSteps }) =>
-    Array.from({ length: rollouts }, (_, index) =>
+  const { branching } = config.environment
+  const requests = sized.flatMap(({ group: { slot, task, purpose }, rollouts, maxSteps }) => {
+    const given = purpose === 'train' ? givenTo(context.slots, slot, iteration, config, seed) : NOTHING_GIVEN
+    const roots = purpose === 'train' ? rootsOf(rollouts, branching) : rollouts
+    return Array.from({ length: roots }, (_, index) =>
       emitEvent('RolloutRequested', {
         rollout: rolloutName(iteration, slot, index),
         iteration,
@@ -47,10 +52,36 @@ export function playIteration(
         policyVersion,
         seed: [...seedOf(seed, 'rollout', iteration, slot, index)],
         maxSteps,
+        ...given.start,
+        // The other half shows what the policy does by itself.
+        ...(index % 2 === 1 ? given.hint : {}),
       }),
-    ),
-  )
+    )
+  })
   return [emitEvent('IterationPlanned', plan), ...requests]
+}
+
+const NOTHING_GIVEN = { start: {}, hint: {} }
+
+/** Returns what a group begins with beside its task: a place inside of a success, or a hint, which is given once. */
+function givenTo(slots: Slots, name: string, iteration: number, { environment }: RulesConfig, seed: number) {
+  const slot = slots.get(name)
+  const { starts = 0, hints } = environment
+  const { uniform, below } = rng(seedOf(seed, 'start', iteration, name))
+  const inside = slot?.success && uniform() < starts ? slot.success : null
+  const start = inside ? { start: { rollout: inside.rollout, step: 1 + below(inside.steps - 1) } } : {}
+  const text = hints ? slot?.complaint?.text : undefined
+  if (slot && text !== undefined) slot.complaint = null
+  return { start, hint: text === undefined ? {} : { hint: text } }
+}
+
+/** Returns the limit of steps of a group. */
+export function limitOf(slots: Slots, group: PlannedGroup, iteration: number, config: RulesConfig): number {
+  const { horizon } = rulesOf(config)
+  const { maxSteps } = config.environment
+  const limit = horizon?.maxSteps(plannedSlot(slots, group), { maxSteps, iteration }) ?? maxSteps
+  refuseBelow(1, limit, `the horizon '${horizon?.name}' gave task ${group.task}`)
+  return Math.min(limit, maxSteps, phaseOf(config.run?.phases, iteration)?.maxSteps ?? maxSteps)
 }
 
 type Sized = {
@@ -69,15 +100,13 @@ function sizedGroups(
   iteration: number,
   config: RulesConfig,
 ): readonly Sized[] {
-  const { groupSize, horizon } = rulesOf(config)
-  const { rolloutsPerTask, minGroupSize, maxSteps } = config.environment
+  const { groupSize } = rulesOf(config)
+  const { rolloutsPerTask, minGroupSize } = config.environment
   return groups.map((group) => {
     const slot = plannedSlot(slots, group)
     const rollouts = groupSize?.size(slot, { rolloutsPerTask, minGroupSize, iteration }) ?? rolloutsPerTask
-    const limit = horizon?.maxSteps(slot, { maxSteps, iteration }) ?? maxSteps
     refuseBelow(minGroupSize, rollouts, `the group size '${groupSize?.name}' gave task ${group.task}`)
-    refuseBelow(1, limit, `the horizon '${horizon?.name}' gave task ${group.task}`)
-    return { group, rollouts, maxSteps: Math.min(limit, maxSteps) }
+    return { group, rollouts, maxSteps: limitOf(slots, group, iteration, config) }
   })
 }
 

@@ -5,10 +5,11 @@ import { bookOf, enterRollout, groupOver } from '../decider/books.ts'
 import { ask, askFor, decide, doneBy, fold, when } from '../decider/fold.ts'
 import { slotName } from '../decider/names.ts'
 import { allTasksThere, countTask, evaluationDue, sourceOf, splitsOf } from '../decider/task-counts.ts'
+import { branchAfter, branchAfterVerdict, noteComplaint, noteSuccess } from './branches.ts'
 import { type EnvironmentContext, playsCandidate, takePlayed } from './context.ts'
 import { measure, resultOf } from './evaluation.ts'
 import { playIteration, startEvaluation } from './playing.ts'
-import { acceptCandidate, decisionOnGroup, enterGroup, newSlot, rejectCandidate } from './slots.ts'
+import { aboutTask, acceptCandidate, decisionOnGroup, enterGroup, newSlot, rejectCandidate } from './slots.ts'
 
 type Context = EnvironmentContext
 type Guarded = { readonly context: Context }
@@ -56,7 +57,7 @@ export function environmentActions(config: Config) {
       countTask(context.taskCounts, added)
       const { split, slot, task } = added
       if (split === 'train') {
-        context.slots.set(slot, newSlot(task.id))
+        context.slots.set(slot, newSlot(task.id, aboutTask(task)))
         return
       }
       const ofSplit = context.evaluationTasks.get(split) ?? []
@@ -70,7 +71,7 @@ export function environmentActions(config: Config) {
       // With staleness the slot may have gone on since this was asked for. The decision is on the task that is being
       // played.
       if (!held || held.active !== parent || playsCandidate(context, slot)) return
-      held.candidate = { task: task.id, parent, direction, parentAccuracy }
+      held.candidate = { task: task.id, about: aboutTask(task), parent, direction, parentAccuracy }
     }),
     playIteration: ask('IterationStarted', (context: Context, started) =>
       playIteration(context, started, config, run.seed),
@@ -83,8 +84,16 @@ export function environmentActions(config: Config) {
       const book = bookOf(context.books, rollout)
       if (!book) return
       enterRollout(book, rollout)
+      if ('outcome' in rollout && environment.starts !== undefined) noteSuccess(context, rollout)
       const group = book.groups.get(rollout.slot)
       if (group && groupOver(group)) context.played = { book, group, decision: null }
+    }),
+    branchRollout: ask(['TrajectoryCompleted', 'RolloutFailed'], (context: Context, rollout) =>
+      branchAfter(context, rollout, config),
+    ),
+    hearJudged: ask('TrajectoryJudged', (context: Context, judged) => {
+      if (environment.hints) noteComplaint(context, judged)
+      return branchAfterVerdict(context, judged, config)
     }),
     measureRollout: fold(['TrajectoryCompleted', 'RolloutFailed'], (context: Context, rollout) => {
       const { iteration, slot } = rollout

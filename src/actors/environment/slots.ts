@@ -1,7 +1,9 @@
 /** The task set as the environment's decider sees it: active tasks, candidates, and tasks that are set aside. */
 import type { AdaptationConfig, RulesConfig } from '../../config-schema/sections.ts'
+import type { Task } from '../../environments/port.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
+import { inPhase, phaseOf } from '../../learning/phases.ts'
 import { rulesOf } from '../../learning/registry.ts'
 import type { OpenSlot, TaskSampler } from '../../learning/rules.ts'
 import type { Tally } from '../../learning/terms.ts'
@@ -13,6 +15,15 @@ import { addedSlotName, byText } from '../decider/names.ts'
 
 export type Candidate = Pick<EventData<'TaskProposed'>, 'parent' | 'direction' | 'parentAccuracy'> & {
   readonly task: string
+  readonly about?: About
+}
+
+/** Facts of a task that rules of what is played read. */
+export type About = { readonly kind: string; readonly level: number | null }
+
+export function aboutTask({ kind, recipe }: Pick<Task, 'kind' | 'recipe'>): About {
+  const { level } = recipe
+  return { kind, level: typeof level === 'number' && Number.isFinite(level) ? level : null }
 }
 
 type Slot = {
@@ -27,6 +38,12 @@ type Slot = {
   history: Tally[]
   /** Steps of the active task's longest success. */
   longestSuccess: number | null
+  /** Kind and level of the active task. Null if nobody told. */
+  about: About | null
+  /** Newest success of the active task, if runs begin inside of them. Of one iteration it is the first by name. */
+  success: { readonly rollout: string; readonly steps: number } | null
+  /** Complaint about the newest failed group of the active task, if hints are given. */
+  complaint: { readonly rollout: string; readonly text: string } | null
   /** Iteration that plays this slot and is not over, else null. */
   busy: number | null
 }
@@ -70,7 +87,11 @@ export function planIteration(
   const { tasksPerIteration } = environment
   const count = Math.max(0, tasksPerIteration - (adaptation.candidates === 'within' ? candidates.length : 0))
   const given = { count, seed: seedOf(seed, 'select', iteration), iteration }
-  const chosen = chooseSlots(open, given, rulesOf(config).taskSampler)
+  const phase = phaseOf(config.run?.phases, iteration)
+  const again = environment.hints ? hintedSlots(slots, open).slice(0, Math.floor(count / 2)) : []
+  const rest = inPhase(open, phase).filter(({ slot }) => !again.includes(slot))
+  const asked = { ...given, count: count - again.length }
+  const chosen = [...again, ...chooseSlots(rest, asked, rulesOf(config).taskSampler)]
   const groups = [
     ...candidates,
     ...chosen.map((slot): PlannedGroup => ({ slot, task: slots.get(slot)!.active, purpose: 'train' })),
@@ -79,11 +100,17 @@ export function planIteration(
   return groups
 }
 
+/** Returns the open slots whose task nobody solved, and about which a complaint is known. */
+function hintedSlots(slots: Slots, open: readonly OpenSlot[]): readonly string[] {
+  return open.flatMap(({ slot }) => (slots.get(slot)?.complaint ? [slot] : [])).sort(byText)
+}
+
 /** A slot whose task was not played. */
-export function newSlot(active: string): Slot {
+export function newSlot(active: string, about: About | null = null): Slot {
   return {
     ...{ active, candidate: null, strikes: 0, last: null },
     ...{ history: [], longestSuccess: null, busy: null },
+    ...{ about, success: null, complaint: null },
   }
 }
 
@@ -91,8 +118,8 @@ export function newSlot(active: string): Slot {
 const MOST_HISTORY = 16
 
 /** Returns a slot as rules of what is played see it. */
-function openSlot(name: string, { active, last, history, longestSuccess }: Slot): OpenSlot {
-  return { slot: name, task: active, last, history: [...history], longestSuccess }
+function openSlot(name: string, { active, last, history, longestSuccess, about }: Slot): OpenSlot {
+  return { slot: name, task: active, last, history: [...history], longestSuccess, ...about }
 }
 
 /** Returns a planned group's slot as such rules see it. Nothing is known of a candidate. */
@@ -108,6 +135,8 @@ export function enterGroup(slot: Slot, group: Group): void {
   const lengths = group.scored.flatMap(({ success, steps }) => (success ? [steps] : []))
   slot.last = tally
   slot.history = [...slot.history, tally].slice(-MOST_HISTORY)
+  // A task that was solved needs no hint.
+  if (tally.successes > 0) slot.complaint = null
   if (lengths.length > 0) slot.longestSuccess = Math.max(slot.longestSuccess ?? 0, ...lengths)
 }
 
@@ -163,6 +192,9 @@ export function acceptCandidate(slots: Slots, played: PlayedGroup, adaptation: A
     return accepted
   }
   slot.active = slot.candidate!.task
+  slot.about = slot.candidate!.about ?? null
+  slot.success = null
+  slot.complaint = null
   slot.history = []
   slot.longestSuccess = null
   enterGroup(slot, played.group)

@@ -6,8 +6,9 @@ import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { isSettingFault } from '../../user-code.ts'
 import { actOver } from '../rollout/act-service.ts'
+import { beginInside } from '../rollout/begin-inside.ts'
 import { framesRecorded, pictureTaker } from '../rollout/frames.ts'
-import { openTaskBook } from '../rollout/log-queries.ts'
+import { openTaskBook, startedFrom } from '../rollout/log-queries.ts'
 import { createPlayer } from '../rollout/player.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
 import type { JobContext, Worker } from '../runtime/worker.ts'
@@ -19,13 +20,15 @@ type Request = EventData<'RolloutRequested'>
 export type Playing = {
   /** Whether anybody looks at the screens of rollouts. */
   readonly looks: boolean
+  /** Whether trajectories hold the solution of their task. */
+  readonly reference?: boolean
   /** Rollouts at a time. */
   readonly slots: number
 }
 
 export function environmentWorker(
   { workers, deadlines }: RunConfig,
-  { looks, slots }: Playing,
+  { looks, slots, reference: tells = false }: Playing,
   opened: OpenSetting,
   log: LogClient,
 ): Worker {
@@ -44,9 +47,17 @@ export function environmentWorker(
     const { beginWait } = context
     const endWait = beginWait(`actions of ${request.rollout}`, 'policy', deadlines.rolloutSeconds * 1000)
     try {
-      const { trajectory, episode, frames } = await player.playOut(request, await tasks.find(request.task))
+      const task = await tasks.find(request.task)
+      const from = request.start
+        ? await beginInside(environment, task, request, await startedFrom(log, request.start.rollout))
+        : undefined
+      const { trajectory, episode, frames } = await player.playOut(request, task, from)
+      const reference = tells ? await setting.reference?.(environment, task) : null
       const tested = acting?.kind === 'texts' ? acting.tested?.(episode) : null
-      const ended: NewEvent = { type: 'TrajectoryCompleted', data: trajectory }
+      const ended: NewEvent = {
+        type: 'TrajectoryCompleted',
+        data: { ...trajectory, ...(reference ? { reference } : {}) },
+      }
       return [
         ...(tested ? testEvents(request, tested) : []),
         ...(frames.length > 0

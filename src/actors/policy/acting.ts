@@ -14,6 +14,8 @@ export type Sampling = {
   readonly topP: number
   /** Temperature at which log-probs are logged. */
   readonly logprobs?: 'model' | 'sampling'
+  /** Whether the entropy of each step is told. Local models only. */
+  readonly entropies?: boolean
   /** Most tokens of one answer. */
   readonly maxTokens: number
 }
@@ -57,13 +59,14 @@ export function faultOf(error: unknown): ActReply {
 export function choiceActing(codec: Codec, contextTokens: number): Acting {
   return (act, sampling) => {
     const prompt = promptTokens(codec, act)
+    const asked = act.hint === undefined ? prompt : promptTokens(codec, act, act.hint)
     const choices = act.admissible.map((command) => commandTokens(codec, command))
     const longest = Math.max(0, ...choices.map((choice) => choice.length))
-    if (longest === 0 || prompt.length + longest > contextTokens)
+    if (longest === 0 || asked.length + longest > contextTokens)
       return { request: null, reply: () => NOT_FITTING }
     return {
       request: {
-        prompt: { tokens: prompt },
+        prompt: { tokens: asked },
         maxTokens: longest,
         temperature: sampling.temperature,
         topP: sampling.topP,

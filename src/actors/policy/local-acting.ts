@@ -11,6 +11,7 @@ import { textCodec } from '../writing/packing.ts'
 import { sampledTexts } from '../writing/text-acting.ts'
 import { type Acting, type ActTurn, choiceActing, faultOf, NOT_FITTING, type Sampling } from './acting.ts'
 import { actingByPrompt } from './endpoint-worker.ts'
+import { givenAs, stepFigures } from './step-figures.ts'
 
 export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acting }
 
@@ -127,25 +128,36 @@ export function releasedCodec(model: Pick<LocalModelFace, 'tokenizer'>): Codec {
   return chatCodec(model.tokenizer, SYSTEM)
 }
 
+/** Returns the codec of a model that chooses commands. */
+export function choiceCodec(model: ReadingModel, policy: PolicyConfig, opened: OpenSetting): Codec {
+  return isPreset(policy.model) ? codecOf(model.encode, viewOf(opened)) : releasedCodec(model)
+}
+
 /** Returns one reply for each request, in their order. */
 export async function actWith(
   { model, acting }: LocalActor,
   requests: readonly ActRequest[],
   samplingFor: (request: ActRequest) => Sampling,
   signal: AbortSignal,
+  base: LocalModelFace | null = null,
 ): Promise<ActReply[]> {
-  const turns = requests.map((request) => turnOf(() => acting(request, samplingFor(request))))
-  const generations = (
-    await model.generate(
-      turns.flatMap(({ request }) => request ?? []),
-      signal,
-    )
-  ).values()
+  const turns = requests.map((request) => {
+    const sampling = samplingFor(request)
+    const { request: asked, reply } = turnOf(() => acting(request, sampling))
+    return { reply, request: asked && sampling.entropies ? { ...asked, entropies: true } : asked }
+  })
+  const asked = turns.flatMap(({ request }) => request ?? [])
+  const generations = await model.generate(asked, signal)
+  const based = base ? await base.generate(asked.map(givenAs(generations)), signal) : []
   const { cacheTokens } = model.ready
-  return turns.map(({ request, reply }) => ({
-    ...reply(request ? (generations.next().value ?? null) : null),
-    cacheTokens,
-  }))
+  let next = 0
+  return turns.map(({ request, reply }) => {
+    if (request === null) return { ...reply(null), cacheTokens }
+    const at = next++
+    const generation = generations[at] ?? null
+    const own = reply(generation)
+    return { ...own, ...stepFigures(own, generation, based[at] ?? null), cacheTokens }
+  })
 }
 
 /** Begins a turn. A fault of the setting's own code concerns one episode: the others get their answers. */

@@ -15,6 +15,7 @@ import { residentLearner } from '../learner/resident-learner.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { SHORTENED } from '../learner/shortening.ts'
 import { firstVersion } from '../learner/update.ts'
+import { logprobTemperature } from '../learner/update-options.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { SERVER_SERVICE, serveAddress } from '../rollout/server-service.ts'
 import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
@@ -24,8 +25,9 @@ import { policyBatchOf } from './batch-of.ts'
 import { coldStartAdapter, coldStartPolicy } from './cold-start.ts'
 import { withDemonstrationTasks } from './demonstration-tasks.ts'
 import { releasedLesson } from './lessons.ts'
-import { actWith, type LocalActor, openLocalActor, openPolicyModel } from './local-acting.ts'
+import { actWith, choiceCodec, type LocalActor, openLocalActor, openPolicyModel } from './local-acting.ts'
 import type { OpenedPolicy } from './opened-policy.ts'
+import { withOutside } from './outside-trajectories.ts'
 import { samplingOf } from './sampling.ts'
 import { serveVersions } from './served-versions.ts'
 
@@ -52,6 +54,7 @@ export async function openLocalPolicy(
   const counted = createCounts()
   const trains = policy.training.enabled && policy.trainer === 'own'
   let base: LocalModelFace | null = null
+  let zero: Promise<LocalModelFace> | null = null
   const resident = residentModel<LocalActor>({
     folderOf: (version) => weightsFolder(log, 'policy', version),
     async open(folder) {
@@ -67,11 +70,19 @@ export async function openLocalPolicy(
   })
   const served = forAgents ? await serveVersions(resident, () => base) : null
 
+  /** Version 0, if its log-probs are logged. */
+  async function openZero(): Promise<LocalModelFace | null> {
+    if (!policy.expert.baseLogprobs) return null
+    zero ??= weightsFolder(log, 'policy', 0).then((folder) => openPolicyModel(folder, config, false))
+    return zero
+  }
+
   async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {
     const replies = new Map<ActRequest, ActReply>()
     for (const [version, own] of byVersion(requests))
       await resident.use(version, async (actor) => {
-        const answers = await actWith(actor, own, ({ evaluation }) => sampling(evaluation), signal)
+        const of = ({ evaluation }: ActRequest) => sampling(evaluation)
+        const answers = await actWith(actor, own, of, signal, await openZero())
         for (const [i, reply] of answers.entries()) replies.set(itemAt(own, i), reply)
       })
     return requests.map((request) => replies.get(request)!)
@@ -157,7 +168,18 @@ export async function openLocalPolicy(
   }
 
   const training = { section: policy, run: config.run, compute: computeOf(config) }
-  const learning = residentLearner('policy', resident, coldStart, policyBatchOf(config, log), training, log)
+  const { outside, outsideRule = 'rl-plus' } = config.learning
+  const ownBatch = policyBatchOf(config, log)
+  const batchOf =
+    outside === undefined
+      ? ownBatch
+      : withOutside(ownBatch, {
+          ...{ file: outside, rule: outsideRule, maxSteps: config.environment.maxSteps, opened, log },
+          temperature: logprobTemperature(policy) ?? 1,
+          use: (version, work) =>
+            resident.use(version, ({ model }) => work(model, choiceCodec(model, policy, opened))),
+        })
+  const learning = residentLearner('policy', resident, coldStart, batchOf, training, log)
   return {
     note: `${policy.provider} ${policy.model}${served === null ? '' : ` for agents on ${served.address.url}`}`,
     act,
@@ -166,6 +188,7 @@ export async function openLocalPolicy(
     ...learning,
     async close() {
       await served?.close()
+      await (await zero)?.close()
       await learning.close?.()
     },
   }

@@ -19,11 +19,26 @@ type Trajectory = EventData<'TrajectoryCompleted'>
 
 /** Parts of a trajectory that enter its reward. Those that may be absent are read only if a rule needs them. */
 export type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps' | 'actions' | 'usage' | 'ended'> &
-  Partial<Pick<Trajectory, 'observations' | 'segments' | 'invalid' | 'invalidU8' | 'errorsU8' | 'timing'>>
+  Partial<
+    Pick<
+      Trajectory,
+      | 'observations'
+      | 'segments'
+      | 'invalid'
+      | 'invalidU8'
+      | 'errorsU8'
+      | 'timing'
+      | 'entropiesF32'
+      | 'baseLogprobsF32'
+      | 'roles'
+      | 'reference'
+    >
+  >
 
 /** Parts of a judged step that enter its reward. */
 export type JudgedStep = Pick<EventData<'StepScored'>, 'rollout' | 'step' | 'probability' | 'progress'> & {
-  readonly judgements: readonly { readonly score: -1 | 0 | 1 }[]
+  /** `criterion` is what the vote is about, and null if it is about the step as a whole. */
+  readonly judgements: readonly { readonly score: -1 | 0 | 1; readonly criterion?: string }[]
 }
 
 /** Returns the judged steps of each rollout, [steps]. A step that nobody judged is missing. */
@@ -61,7 +76,31 @@ export function playedRollout(
     observations: needs.has('observations') ? (observations ?? null) : null,
     logprobs: needs.has('logprobs') ? logprobsOf(segments ?? [], steps) : null,
     ...marksOf(trajectory, needs),
+    ...figuresOf(trajectory, needs),
+    criteria: needs.has('criteria') ? criteriaOf(each) : null,
   }
+}
+
+/** Returns the figures of steps that a rule needs. A figure is null if the log lacks it. */
+function figuresOf(
+  { entropiesF32, baseLogprobsF32, roles, reference }: Outcome,
+  needs: ReadonlySet<Need>,
+): Pick<PlayedRollout, 'entropies' | 'baseLogprobs' | 'roles' | 'reference'> {
+  const floats = (need: Need, column: Uint8Array | undefined) =>
+    needs.has(need) && column ? Array.from(readFloat32(column)) : null
+  return {
+    entropies: floats('entropies', entropiesF32),
+    baseLogprobs: floats('baseLogprobs', baseLogprobsF32),
+    roles: needs.has('roles') ? (roles ?? null) : null,
+    reference: needs.has('reference') ? (reference ?? null) : null,
+  }
+}
+
+/** Returns what each vote is about, [steps][votes]. Returns null if a vote does not say it. */
+function criteriaOf(each: readonly (JudgedStep | undefined)[]): readonly (readonly string[])[] | null {
+  const votes = each.flatMap((one) => one?.judgements ?? [])
+  if (votes.length === 0 || votes.some(({ criterion }) => criterion === undefined)) return null
+  return each.map((one) => (one?.judgements ?? []).flatMap(({ criterion }) => criterion ?? []))
 }
 
 type Mark = 0 | 1
@@ -104,11 +143,12 @@ function logprobsOf(segments: Trajectory['segments'], steps: number): number[] |
 
 const FIELDS: readonly RolloutField[] = [
   ...(['observations', 'logprobs', 'noops', 'invalid', 'errors', 'durationsMs'] as const),
+  ...(['entropies', 'baseLogprobs', 'roles', 'criteria', 'reference'] as const),
 ]
 
 /** Returns the first field that a rule of the batch needs and that the rollout lacks, or null. */
 export function lackedBy(played: PlayedRollout, needs: ReadonlySet<Need>): Need | null {
-  for (const field of FIELDS) if (needs.has(field) && played[field] === null) return field
+  for (const field of FIELDS) if (needs.has(field) && (played[field] ?? null) === null) return field
   return null
 }
 

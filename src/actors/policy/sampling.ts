@@ -10,6 +10,7 @@ export function samplingOf(
     temperature: evaluating ? (evaluation.temperature ?? policy.temperature) : policy.temperature,
     topP: evaluating ? (evaluation.topP ?? policy.topP) : policy.topP,
     logprobs: policy.expert.logprobs,
+    ...(policy.expert.entropies ? { entropies: true } : {}),
     maxTokens: policy.maxTokens,
   })
 }

@@ -69,6 +69,7 @@ export function judgementAdvantages(
     normalisation: rewardModel.normalisation,
     invalidReward: rewardModel.expert.invalidReward,
     balanceVerdicts: rewardModel.expert.balanceVerdicts,
+    consistency: rewardModel.consistency,
   })
   return { kept, advantages, health: judgeHealth(advantages, outcomeQuality(judged), processQuality(judged)) }
 }

@@ -24,6 +24,7 @@ import { isMeasured, toldProgress } from './measured.ts'
 import type { OpenedJudge } from './opened-judge.ts'
 import { promptedJudgeBatch } from './prompted-batch.ts'
 import {
+  about,
   type Judged,
   judgeRequest,
   type PromptedJudging,
@@ -68,6 +69,12 @@ export async function openEndpointJudge(
   const trajectories = trajectoryBook(log)
   const counted = createCounts()
 
+  /** Returns the subject of a judgement, or null for the step as a whole. */
+  function criterionOf(index: number): string | null {
+    const { criteria } = rewardModel
+    return Array.isArray(criteria) ? itemAt(criteria, index % criteria.length) : null
+  }
+
   async function judge(job: JudgeRollouts, context: JobContext): Promise<NewEvent[]> {
     const { signal } = context
     const tell = faultTeller(context)
@@ -90,7 +97,10 @@ export async function openEndpointJudge(
               if (readsNext && (observations[step + 1] ?? '').trim() === '')
                 return { ...NO_VERDICT, invalid: NOTHING_SAID }
               return judgeOne(job.rewardModelVersion, step, signal, (shown) =>
-                judgeRequest(episode, seeds.get(rollout)!, judging, { step, index, shown }),
+                about(
+                  criterionOf(index),
+                  judgeRequest(episode, seeds.get(rollout)!, judging, { step, index, shown }),
+                ),
               )
             }),
           ),
@@ -153,7 +163,8 @@ export async function openEndpointJudge(
     const prompt = frames
       ? null
       : (judged.find(({ promptTokens }) => promptTokens !== null)?.promptTokens ?? null)
-    const judgements = judged.map(({ critique, score, invalid: kind, tokens, logprobs, ...told }) => {
+    const judgements = judged.map(({ critique, score, invalid: kind, tokens, logprobs, ...told }, index) => {
+      const criterion = criterionOf(index)
       if (kind !== null) counted.add(`invalid: ${kind}`)
       const known = tokens && logprobs && (prompt === null || sameTokens(prompt, told.promptTokens))
       return {
@@ -163,6 +174,7 @@ export async function openEndpointJudge(
         logprobsF32: known ? float32Column(logprobs) : NOTHING,
         ...(known && told.reasoning ? { reasoningTokens: told.reasoning.tokens } : {}),
         ...(known ? {} : unlessCritique(critique, told)),
+        ...(criterion === null ? {} : { criterion }),
       }
     })
     return { judgements, ...(prompt === null ? {} : { promptI32: int32Column(prompt) }) }

@@ -164,7 +164,11 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     const progress = isMeasured(trajectory, rewardModel.expert.measuredRollouts, config)
       ? await toldProgress(tell, opened, await tasks.find(task), seed, actions)
       : null
-    return scoredSteps({ trajectory, task, rewardModelVersion, judgements, progress, durationMs }, causes)
+    return scoredSteps(
+      { trajectory, task, rewardModelVersion, judgements, progress, durationMs },
+      causes,
+      rewardModel.criteria !== undefined,
+    )
   }
 
   /** Each sample with the version that judged. */

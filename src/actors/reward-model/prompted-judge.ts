@@ -52,6 +52,14 @@ export function judgeRequest(
   return { prompt: { messages }, ...sampling, seed: seedOf(seed, 'judge', step, index) }
 }
 
+/** Asks for a judgement by one criterion alone. */
+export function about(criterion: string | null, request: GenerateRequest): GenerateRequest {
+  if (criterion === null || !('messages' in request.prompt)) return request
+  const { messages } = request.prompt
+  const asked = { role: 'user' as const, content: `Judge the step by this alone: ${criterion}` }
+  return { ...request, prompt: { ...request.prompt, messages: [...messages, asked] } }
+}
+
 /** Returns the number of earlier steps that the prompt of a step shows if all of them fit. */
 export function shownSteps(step: number, { historySteps }: PromptedJudging): number {
   return Math.min(step, historySteps ?? step)

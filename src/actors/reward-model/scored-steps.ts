@@ -4,6 +4,7 @@ import { type Causes, critiqueText } from '../../environments/causes.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import { itemAt } from '../../item-at.ts'
+import { UNREADABLE } from '../../learning/criteria.ts'
 import { stableMean } from '../../learning/moments.ts'
 import type { Judgements } from './judge.ts'
 
@@ -18,9 +19,10 @@ export type JudgedTrajectory = {
   readonly durationMs: number
 }
 
-export function scoredSteps(judged: JudgedTrajectory, causes: Causes): NewEvent[] {
+export function scoredSteps(judged: JudgedTrajectory, causes: Causes, byCause = false): NewEvent[] {
   const { task, rewardModelVersion, judgements, progress, durationMs } = judged
   const { rollout, iteration, actions } = judged.trajectory
+  const about = (cause: string | null) => (byCause ? { criterion: cause ?? UNREADABLE } : {})
   return actions.map((action, step) => {
     const verdicts = itemAt(judgements, step)
     return {
@@ -33,12 +35,13 @@ export function scoredSteps(judged: JudgedTrajectory, causes: Causes): NewEvent[
         rewardModelVersion,
         judgements: verdicts.map((verdict) =>
           verdict === null
-            ? { critique: '', score: 0, tokensI32: NOTHING, logprobsF32: NOTHING }
+            ? { critique: '', score: 0, tokensI32: NOTHING, logprobsF32: NOTHING, ...about(null) }
             : {
                 critique: critiqueText(causes, verdict.cause, action),
                 score: verdict.score,
                 tokensI32: int32Column(verdict.tokens),
                 logprobsF32: float32Column(verdict.logprobs),
+                ...about(verdict.cause),
               },
         ),
         probability: probabilityOf(verdicts),

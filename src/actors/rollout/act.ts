@@ -23,6 +23,8 @@ export type ActRequest = {
   readonly policyVersion: number
   readonly seed: Seed
   readonly evaluation: boolean
+  /** Words for the model that stay out of the tokens that are kept. Absent for none. */
+  readonly hint?: string
 }
 
 /** Tokens of one step and the action that they mean. Columns are as in TrajectoryCompleted (little-endian). */
@@ -48,6 +50,10 @@ export type ActReply = {
   readonly tokens: PackedTokens | null
   /** Number of tokens of all episodes that the policy keeps between their turns. Absent if there is no such bound. */
   readonly cacheTokens?: number
+  /** Mean entropy of the step's sampled tokens. Absent unless the config asks for it. */
+  readonly entropy?: number
+  /** Log-prob of the step's sampled tokens under version 0. Absent unless the config asks for it. */
+  readonly baseLogprob?: number
   /** Reasoning that the endpoint returned. Absent for none. */
   readonly reasoning?: string
   /** Digest of the prompt file that was used. Absent if there is none. */

@@ -2,6 +2,7 @@
 import type { Episode, Task } from '../../environments/port.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
+import { float32Column } from '../../events/columns.ts'
 import type { ImageRef } from '../../models/port.ts'
 import { seedOf } from '../../random.ts'
 import { isSettingFault } from '../../user-code.ts'
@@ -46,6 +47,11 @@ export type LiveRollout = {
   readonly failed: (boolean | undefined)[]
   /** [steps] milliseconds that the environment took. */
   readonly stepMs: number[]
+  /** Mean entropy, and log-prob under version 0, by step. */
+  readonly entropies: Map<number, number>
+  readonly baseLogprobs: Map<number, number>
+  /** Who acted, by step. */
+  readonly roles: Map<number, string>
   readonly usage: { promptTokens: number; cachedTokens: number; completionTokens: number }
   trainable: boolean
   promptSha256: string | undefined
@@ -72,6 +78,9 @@ export function openRollout(
     invalidSteps: new Set(),
     failed: actions.map(() => undefined),
     stepMs: [],
+    entropies: new Map(),
+    baseLogprobs: new Map(),
+    roles: new Map(),
     usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
     trainable: true,
     promptSha256: undefined,
@@ -108,6 +117,7 @@ export function toRequest(one: LiveRollout): ActRequest {
     policyVersion: request.policyVersion,
     seed: seedOf(request.seed, 'act', actions.length),
     evaluation: request.purpose === 'evaluation',
+    ...(request.hint === undefined ? {} : { hint: request.hint }),
   }
 }
 
@@ -119,6 +129,10 @@ export function record(one: LiveRollout, reply: ActReply): void {
     one.invalidSteps.add(one.actions.length)
   }
   if (reply.reasoning !== undefined) one.reasoning.set(one.actions.length, reply.reasoning)
+  if (reply.entropy !== undefined) one.entropies.set(one.actions.length, reply.entropy)
+  if (reply.baseLogprob !== undefined) one.baseLogprobs.set(one.actions.length, reply.baseLogprob)
+  const { role } = one.episode.turn
+  if (role !== undefined) one.roles.set(one.actions.length, role)
   one.promptSha256 = reply.promptSha256
   addUsage(one.usage, reply.usage)
 }
@@ -158,6 +172,7 @@ function trajectory(one: LiveRollout, ended: Trajectory['ended']): Trajectory {
       ? {}
       : { reasoning: one.actions.map((_, step) => one.reasoning.get(step) ?? '') }),
     ...marksOf(one),
+    ...figuresOf(one),
     usage: one.usage,
     timing: {
       durationMs: Math.round(performance.now() - one.startedMs),
@@ -176,6 +191,25 @@ function marksOf({ actions, invalidSteps, failed }: LiveRollout): Pick<Trajector
     ...(failed.every((one) => one === undefined)
       ? {}
       : { errorsU8: Uint8Array.from(failed, (one) => (one === true ? 1 : 0)) }),
+  }
+}
+
+/** Returns the columns that are there if every step has a value. */
+function figuresOf({
+  actions,
+  entropies,
+  baseLogprobs,
+  roles,
+}: LiveRollout): Pick<Trajectory, 'entropiesF32' | 'baseLogprobsF32' | 'roles'> {
+  const each = <V>(values: ReadonlyMap<number, V>): V[] | null => {
+    const row = actions.flatMap((_, step) => values.get(step) ?? [])
+    return row.length === actions.length && row.length > 0 ? row : null
+  }
+  const [entropy, base, role] = [each(entropies), each(baseLogprobs), each(roles)]
+  return {
+    ...(entropy ? { entropiesF32: float32Column(entropy) } : {}),
+    ...(base ? { baseLogprobsF32: float32Column(base) } : {}),
+    ...(role ? { roles: role } : {}),
   }
 }
 

@@ -4,6 +4,7 @@ import type { Task } from '../../environments/port.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData, EventType, LoggedEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import type { Seed } from '../../random.ts'
 
 const PAGE = 2_000
 
@@ -91,6 +92,33 @@ export function openTaskBook(log: LogClient): TaskBook {
       return task
     },
   }
+}
+
+/** Returns the event with a natural key, or null. */
+async function byKey<T extends EventType>(
+  log: LogClient,
+  key: string,
+  type: T,
+): Promise<EventData<T> | null> {
+  const [position] = await log.positionsOf([key])
+  if (position === undefined || position === null) return null
+  const { events } = await log.read({ from: position, types: [type], limit: 1 })
+  const [found] = events
+  if (!found) return null
+  return ((await log.decode(found[0], found[1])) as LoggedEvent<T>).data
+}
+
+/** A trajectory in the log, with the seed from which its episode was begun. */
+export type StartedFrom = { readonly trajectory: Trajectory; readonly seed: Seed }
+
+/** @throws RlError `rollout.env` if the log holds no such trajectory */
+export async function startedFrom(log: LogClient, rollout: string): Promise<StartedFrom> {
+  const trajectory = await byKey(log, `Rollout/${rollout}`, 'TrajectoryCompleted')
+  let asked = await byKey(log, `RolloutRequested/${rollout}`, 'RolloutRequested')
+  // A rollout may itself have begun inside of another.
+  while (asked?.start) asked = await byKey(log, `RolloutRequested/${asked.start.rollout}`, 'RolloutRequested')
+  if (trajectory && asked) return { trajectory, seed: asked.seed }
+  throw new RlError(`the log holds no trajectory '${rollout}' to begin in`, { code: 'rollout.env' })
 }
 
 type Trajectory = EventData<'TrajectoryCompleted'>

@@ -126,9 +126,18 @@ export function observationTokens(codec: Codec, observation: string): readonly n
   return codec.encode(codec.view.observation(observation))
 }
 
-/** Everything up to the policy's next turn. */
-export function promptTokens(codec: Codec, { goal, observations, actions }: EpisodeText): number[] {
+/**
+ * Everything up to the policy's next turn.
+ *
+ * @param hint words behind the first observation. Absent for none
+ */
+export function promptTokens(
+  codec: Codec,
+  { goal, observations, actions }: EpisodeText,
+  hint?: string,
+): number[] {
   const tokens = [...introTokens(codec, goal, itemAt(observations, 0)), codec.turn]
+  if (hint !== undefined) tokens.splice(tokens.length - 1, 0, ...codec.encode(` ${hint}`))
   for (const [step, action] of actions.entries())
     tokens.push(
       ...commandTokens(codec, action),

@@ -85,6 +85,8 @@ export interface AlfworldEnvironment extends Environment {
   rewriteAs(request: RewriteRequest, answer: string): Promise<Rewrite>
   validate(task: Task): Promise<Validation>
   progress(task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
+  /** Resolves to the commands of a plan, in lines. */
+  reference(task: Task): Promise<string | null>
   /** Returns an expert for an episode that begins with this turn. */
   expert(first: Turn): Expert
   readonly view: CompactView
@@ -154,6 +156,10 @@ export function alfworldEnvironment({
         .then(async () => progressOf(await gameFor(task), actions))
       measured = mine.catch(() => {})
       return mine
+    },
+    async reference(task) {
+      const plan = solve(initialState(await gameFor(task)))
+      return 'commands' in plan ? plan.commands.join('\n') : null
     },
     expert: alfworldExpert,
     view: { intro: compactIntro, observation: compactObservation, command: compactCommand },

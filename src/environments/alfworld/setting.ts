@@ -41,5 +41,6 @@ export const setting = defineSetting<AlfworldEnvironment>({
   },
   expert: (environment, first) => environment.expert(first),
   progress: (environment, task, seed, actions) => environment.progress(task, seed, actions),
+  reference: (environment, task) => environment.reference(task),
   commands,
 })

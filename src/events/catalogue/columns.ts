@@ -72,6 +72,11 @@ export function marksWrong(name: string, column: Uint8Array | undefined, steps: 
   return lengthWrong(name, column.length, steps) ?? flagsWrong(name, column)
 }
 
+/** A column of 4 bytes an element that may be absent has an element for each step. */
+export function elementsWrong(name: string, column: Uint8Array | undefined, steps: number): string | null {
+  return column === undefined ? null : lengthWrong(name, elements(column), steps)
+}
+
 export function lengthWrong(name: string, length: number, expected: number): string | null {
   return length === expected ? null : `${name}: there are ${length} elements, not ${expected}`
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { flagsWrong, lengthWrong, marksWrong, segmentsWrong } from './columns.ts'
+import { elementsWrong, flagsWrong, lengthWrong, marksWrong, segmentsWrong } from './columns.ts'
 import { column, count, define, name, reasoning, seed, sha256, share } from './definition.ts'
 import { purpose } from './iteration.ts'
 
@@ -26,7 +26,7 @@ const segment = z.strictObject({
 
 export const experienceEvents = {
   TrajectoryCompleted: define({
-    v: 3,
+    v: 4,
     digestVersion: 1,
     by: ['environment-worker'],
     summary:
@@ -79,16 +79,30 @@ export const experienceEvents = {
       invalidU8: column.optional(),
       /** Uint8 [steps]: 1 if a call of a tool failed. Absent if the environment cannot tell, and before version 3. */
       errorsU8: column.optional(),
+      /** Float32 [steps]: mean entropy of the step's sampled tokens, in nats. Absent unless `policy.entropies`, and before version 4. */
+      entropiesF32: column.optional(),
+      /**
+       * Float32 [steps]: log-prob of the step's sampled tokens under version 0. Absent unless `policy.baseLogprobs`, and before
+       * version 4.
+       */
+      baseLogprobsF32: column.optional(),
+      /** [steps]: name of who acted. Absent if the setting has no roles, and before version 4. */
+      roles: z.array(name).optional(),
+      /** Text that the task's own solution gives. Absent unless `environment.reference`, and before version 4. */
+      reference: z.string().optional(),
       usage: z.strictObject({ promptTokens: count, cachedTokens: count, completionTokens: count }),
       /** `stepMs` [steps] are the milliseconds that the environment took for each step. */
       timing: z.record(z.string(), z.union([z.number(), z.string(), z.array(z.number())])).optional(),
     }),
-    wrong: ({ steps, observations, actions, reasoning, segments, invalidU8, errorsU8 }) =>
+    wrong: ({ steps, observations, actions, reasoning, segments, invalidU8, errorsU8, ...more }) =>
       lengthWrong('observations', observations.length, steps + 1) ??
       lengthWrong('actions', actions.length, steps) ??
       lengthWrong('reasoning', reasoning?.length ?? steps, steps) ??
       marksWrong('invalidU8', invalidU8, steps) ??
       marksWrong('errorsU8', errorsU8, steps) ??
+      elementsWrong('entropiesF32', more.entropiesF32, steps) ??
+      elementsWrong('baseLogprobsF32', more.baseLogprobsF32, steps) ??
+      lengthWrong('roles', more.roles?.length ?? steps, steps) ??
       segmentsWrong(segments, steps),
     key: (data) => `Rollout/${data.rollout}`,
     reproducible: true,

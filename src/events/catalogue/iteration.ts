@@ -47,7 +47,8 @@ export const iterationEvents = {
     reproducible: true,
   }),
   RolloutRequested: define({
-    v: 1,
+    v: 2,
+    digestVersion: 1,
     by: ['environment'],
     summary: 'One rollout of one task should be played. A work queue hands it to one environment worker.',
     schema: z.strictObject({
@@ -63,6 +64,10 @@ export const iterationEvents = {
       policyVersion: count,
       seed,
       maxSteps: count,
+      /** Words that only the acting model reads: its tokens are kept without them. Absent for none, and before version 2. */
+      hint: z.string().max(4_000).optional(),
+      /** Begins after so many actions of a rollout in the log. Absent for the start of its task, and before version 2. */
+      start: z.strictObject({ rollout: name, step: count }).optional(),
     }),
     key: (data) => `RolloutRequested/${data.rollout}`,
     reproducible: true,

@@ -18,6 +18,8 @@ const judgement = z.strictObject({
    * version 3.
    */
   reasoning: reasoning.optional(),
+  /** Subject of the verdict. Absent unless `rewardModel.criteria`, and before version 4. */
+  criterion: z.string().max(400).optional(),
 })
 
 export const rewardEvents = {
@@ -67,7 +69,7 @@ export const rewardEvents = {
     reproducible: true,
   }),
   StepScored: define({
-    v: 3,
+    v: 4,
     digestVersion: 1,
     by: ['reward-model-worker'],
     summary: 'The reward model judged one step of a trajectory m times.',

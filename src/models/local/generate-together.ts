@@ -82,9 +82,9 @@ function specialStops(tokenizer: Tokenizer, { stopTexts = [] }: LocalRequest): n
 
 function generation(
   tokenizer: Tokenizer,
-  { stopTexts = [], choices }: LocalRequest,
+  { stopTexts = [], choices, entropies: told = false }: LocalRequest,
   prompt: Int32Array,
-  { tokens, logprobs, finish, stopText, cachedTokens, top }: SampleResult,
+  { tokens, logprobs, entropies, finish, stopText, cachedTokens, top }: SampleResult,
 ): LocalGeneration {
   const whole =
     choices && hasOpenPlace(choices) ? textAlong(choices, tokens, tokenizer) : tokenizer.decode(tokens)
@@ -97,6 +97,7 @@ function generation(
     finish,
     tokens,
     logprobs,
+    ...(told ? { entropies } : {}),
     promptTokens: prompt,
     stopText: stopTexts[stoppedBy] ?? null,
     top,

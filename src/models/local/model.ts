@@ -162,6 +162,7 @@ const SENT = [
   'seed',
   'choices',
   'given',
+  'entropies',
   'cacheKey',
   'topLogprobs',
   'roomFor',

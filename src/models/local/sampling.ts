@@ -67,6 +67,25 @@ export function givenToken(
   return { token, logprob: logprobOf(logits, token, tempered && temperature > 0 ? temperature : 1, allowed) }
 }
 
+/** Returns the entropy over the allowed tokens in nats, at temperature 1. */
+export function entropyOf(
+  logits: Float32Array, // [vocab]
+  allowed?: Int32Array,
+): number {
+  const max = logits[argMax(logits, allowed)]!
+  const count = allowed?.length ?? logits.length
+  let sum = 0
+  let weighted = 0
+  for (let i = 0; i < count; i++) {
+    const below = logits[allowed ? allowed[i]! : i]! - max
+    // A token that cannot come adds nothing.
+    if (below === Number.NEGATIVE_INFINITY) continue
+    sum += Math.exp(below)
+    weighted += below * Math.exp(below)
+  }
+  return Math.max(0, Math.log(sum) - weighted / sum)
+}
+
 function logprobOf(
   logits: Float32Array,
   token: number,

@@ -143,6 +143,20 @@ test('acting under choices: the reply names the command and packs only what is n
   assert.is(readInt32(reply.tokens!.allowedOffsetsI32!).at(-1), 5) // go, take, look; egg, mug
 })
 
+test('a hint is read by the model, and is not among the tokens that are kept', () => {
+  const plain = choiceActing(codec, 200)(act, sampling)
+  const hinted = choiceActing(codec, 200)({ ...act, hint: 'open the fridge 1' }, sampling)
+  const length = ({ request }: typeof plain) =>
+    request && 'tokens' in request.prompt ? request.prompt.tokens.length : 0
+  assert.ok(length(hinted) > length(plain))
+  const generation = {
+    ...{ text: '', finish: 'stop' as const, promptTokens: null, usage },
+    tokens: Int32Array.from(commandTokens(codec, ADMISSIBLE[2])),
+    logprobs: Float32Array.from([-1, -0.5, 0, 0]),
+  }
+  assert.equal(hinted.reply(generation).tokens, plain.reply(generation).tokens)
+})
+
 test('an episode ends where the next command might not fit', () => {
   const length = promptTokens(codec, EPISODE).length
   assert.is(choiceActing(codec, length + 3)(act, sampling).request, null)

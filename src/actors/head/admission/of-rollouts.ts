@@ -1,6 +1,7 @@
 /** Rules for rollouts: which may be asked for, and which events may tell of them. */
 import { isDeepStrictEqual } from 'node:util'
 import type { EventData } from '../../../events/catalogue.ts'
+import { rootsOf } from '../../../learning/branching.ts'
 import type { IterationBook } from '../../decider/books.ts'
 import { rolloutName } from '../../decider/names.ts'
 import { updatedKey } from './of-versions.ts'
@@ -59,13 +60,28 @@ export function requestUnasked(
     if (reason !== null) return reason
     if (policyVersion !== started.book.policyVersion)
       return `iteration ${iteration} is played by policy version ${started.book.policyVersion}`
-    return causeWrong(cause, started.started, situation)
+    return causeWrong(cause, branchAsker(data, situation) ?? started.started, situation)
   }
   if (asked.versions.policy < iteration) return `there is no policy version ${iteration}`
   if (policyVersion !== iteration || started.measuredBy === null)
     return `policy version ${policyVersion} is not to be measured in iteration ${iteration}`
   const asker = iteration === 0 ? started.started : idOf(log, updatedKey('policy', iteration))
   return causeWrong(cause, asker, situation)
+}
+
+/** Returns the id of the event that asks for a branch of a group. Returns null for a rollout that the plan asks for. */
+function branchAsker(
+  { iteration, slot, index, purpose }: EventData<'RolloutRequested'>,
+  { asked, log }: Situation,
+): string | null {
+  const { branching } = asked.config?.environment ?? {}
+  const group = asked.iterations.get(iteration)?.book.groups.get(slot)
+  if (branching === undefined || purpose !== 'train' || !group) return null
+  const roots = rootsOf(group.asked, branching)
+  if (index < roots) return null
+  const root = rolloutName(iteration, slot, index - roots)
+  const judged = branching === 'verdict' ? idOf(log, `TrajectoryJudged/${root}`) : null
+  return judged ?? idOf(log, `Rollout/${root}`)
 }
 
 /**

@@ -6,6 +6,7 @@ import type { LogReader } from '../../../events/log-reader.ts'
 import { isHeld, isLifted } from '../../../events/run-turn.ts'
 import { itemAt } from '../../../item-at.ts'
 import { type Estimate, wilson } from '../../../learning/interval.ts'
+import { ALARM_EVENTS, type Alarms, openAlarms } from '../alarms.ts'
 import { type UnitTestProgress, unitTestProgress } from './unit-test-progress.ts'
 
 export type Progress = {
@@ -33,6 +34,7 @@ export type Progress = {
   /** Success of the iteration's rollouts by their ids. */
   success: Map<string, boolean>
   readonly unitTests: UnitTestProgress
+  readonly alarms: Alarms
   /** Start of each iteration. */
   startedMs: number[]
   /** Accuracy of training in each iteration. */
@@ -49,6 +51,7 @@ export function startProgress(iterations: number | null, width = WIDTH): Progres
     iteration: -1,
     acceptedInAll: 0,
     unitTests: unitTestProgress(),
+    alarms: openAlarms(),
     startedMs: [],
     accuracies: [],
     ...startIteration(),
@@ -64,6 +67,8 @@ export function goOn(progress: Progress, log: LogReader): number {
   if (open === null) return 0
   progress.acceptedInAll = log.countOf('TaskAccepted', open.position)
   let failed = 0
+  for (const event of log.events({ types: ALARM_EVENTS, until: open.position - 1 }))
+    progress.alarms.see(event)
   for (const event of log.events({ types: SUMMED, until: open.position - 1 })) {
     if (event.type === 'IterationStarted') {
       progress.startedMs.push(event.time)
@@ -78,6 +83,12 @@ export function goOn(progress: Progress, log: LogReader): number {
 
 /** Folds one event into the progress (in place) and returns the lines that it is worth. */
 export function follow(progress: Progress, event: LoggedEvent): readonly Line[] {
+  const lines = linesOf(progress, event)
+  const alarms = progress.alarms.see(event)
+  return alarms.length === 0 ? lines : [...alarms, ...lines]
+}
+
+function linesOf(progress: Progress, event: LoggedEvent): readonly Line[] {
   switch (event.type) {
     case 'PolicyUpdated':
       return modelUpdated(progress.width, 'policy', event)

@@ -22,6 +22,7 @@ export type SampleRequest = {
   readonly choices?: readonly (readonly number[])[]
   readonly given?: readonly number[]
   readonly cacheKey?: string
+  readonly entropies?: boolean
   /** Number of likeliest tokens to return for each position. */
   readonly topLogprobs?: number
   /** Number of tokens that must fit behind the prompt. `maxTokens` is cut to the room left. */
@@ -39,6 +40,8 @@ export type SampleResult = {
   /** Number of prompt tokens that were not computed again. */
   readonly cachedTokens: number
   readonly top: readonly (readonly Draw[])[]
+  /** [tokens] Empty unless they were asked for. */
+  readonly entropies: Float32Array
 }
 
 /** @throws RlError `model.context` or `model.input` if the request cannot be served */

@@ -8,7 +8,7 @@ import type { ModelConfig } from '../config.ts'
 import { growingText } from '../growing-text.ts'
 import { type Drawing, GREEDY } from '../kernels/wgsl-draw.ts'
 import type { CachedTokens } from '../prefix-cache.ts'
-import { type Draw, givenToken, type SamplingOptions, sampleToken } from '../sampling.ts'
+import { type Draw, entropyOf, givenToken, type SamplingOptions, sampleToken } from '../sampling.ts'
 import type { SampleRequest, SampleResult } from './request.ts'
 
 export type Slot = {
@@ -22,6 +22,8 @@ export type Slot = {
   readonly stopText: (token: number) => number
   readonly tokens: number[]
   readonly logprobs: number[]
+  /** Of each token if the request asks for them. */
+  readonly entropies: number[]
   readonly top: (readonly Draw[])[]
   /** The place in the choices. Undefined if there are none. */
   place: ChoicePlace | undefined
@@ -53,6 +55,7 @@ export function openSlot(
     stopText: stopTextSearch(request.stopTexts, decode),
     tokens: [],
     logprobs: [],
+    entropies: [],
     top: [],
     random: rng(request.seed),
     textOf: (token) => decode([token]),
@@ -92,6 +95,7 @@ export function endOfRoom({ request, tokens }: Slot, contextTokens: number): End
 export function appendForced(slot: Slot, contextTokens: number): Ending | null {
   while (slot.place?.node.allowed.length === 1) {
     const draw = { token: itemAt(slot.place.node.allowed, 0), logprob: 0 }
+    if (slot.request.entropies) slot.entropies.push(0)
     const ending = append(slot, draw, slot.request.topLogprobs ? [draw] : [], contextTokens)
     if (ending) return ending
   }
@@ -106,6 +110,7 @@ export function resultOf(slot: Slot, { reason, stopText }: Ending): SampleResult
     stopText,
     cachedTokens: slot.cachedTokens ?? 0,
     top: slot.top,
+    entropies: Float32Array.from(slot.entropies),
   }
 }
 
@@ -119,7 +124,14 @@ export function pending({ request: { prompt }, tokens, cache }: Slot): number[] 
 export function drawingOf(slot: Slot, whole: boolean): Drawing | undefined {
   if (!whole) return GREEDY
   const { temperature, topP, topK = 0, minP = 0, topLogprobs = 0, repetitionPenalty = 1 } = slot.request
-  if (slot.place || slot.request.given || minP > 0 || topLogprobs > 0 || repetitionPenalty !== 1)
+  if (
+    slot.place ||
+    slot.request.given ||
+    slot.request.entropies ||
+    minP > 0 ||
+    topLogprobs > 0 ||
+    repetitionPenalty !== 1
+  )
     return undefined
   const told = slot.request.logprobs === 'sampling' && temperature > 0 ? temperature : 1
   return { temperature, told, topP, topK, uniform: temperature > 0 ? slot.random.uniform() : 0 }
@@ -140,6 +152,7 @@ function repeatedTokens({ request: { prompt, repetitionPenalty = 1 }, tokens }: 
 export function drawOf(slot: Slot, logits: Float32Array): Draw {
   const options = samplingOf(slot)
   const given = slot.request.given?.[slot.tokens.length]
+  if (slot.request.entropies) slot.entropies.push(entropyOf(logits, options.allowed))
   return given === undefined ? sampleToken(logits, options, slot.random) : givenToken(logits, given, options)
 }
 
