@@ -17,7 +17,8 @@ const folder = join(temporaryFolder(), 'model')
 const eventsOf = eventsBelow(here)
 const fetched = () => {
   const place = join(runFolder(RUN, there).folder, 'served-weights')
-  return existsSync(place) ? readdirSync(place).sort() : []
+  const [start = ''] = existsSync(place) ? readdirSync(place) : []
+  return start === '' ? [] : readdirSync(join(place, start)).sort()
 }
 
 let server: Started

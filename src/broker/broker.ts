@@ -90,8 +90,9 @@ export async function startBroker({
 
   const member = place?.cluster?.members[place.cluster.index]
   const known = [wanted.port, ...(place ? [USUAL_PORT] : [])]
-  /** The other members of a cluster know its port. */
-  const free = async () => member?.port ?? (await firstFree(known, host)) ?? (await freePort(host))
+  /** The other members of a cluster know its port. A port that a person chose is open between the hosts. */
+  const free = async () =>
+    member?.port ?? place?.port ?? (await firstFree(known, host)) ?? (await freePort(host))
   let port = await free()
   let guard: ChildProcess | null = null
   let ready = false

@@ -8,6 +8,8 @@ import { permissionsOf } from './permissions.ts'
 /** An address that other hosts reach. */
 export type Place = {
   readonly host: string
+  /** Port of a broker that is alone, if a person chose it. */
+  readonly port?: number
   readonly certificates: Certificates
   /** The cluster that the server is part of. Null: it is alone. */
   readonly cluster: Cluster | null

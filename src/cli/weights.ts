@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { checkJoined, joinedAddress } from '../actors/joined.ts'
 import { runFolder } from '../broker/connection.ts'
 import { readJoinFile } from '../broker/joins.ts'
@@ -42,19 +42,24 @@ In the run's config: policy.publish.replicas and policy.baseUrl name this relay,
       argv,
     )
     const server = required('--server', values.server)
-    if (!/^https?:\/\//.test(server) || !URL.canParse(server))
-      throw new RlError(`--server is '${server}'`, {
+    const url = URL.parse(server)
+    if (!/^https?:\/\//.test(server) || url === null || url.username !== '' || url.password !== '')
+      throw new RlError(`--server is no URL of a server, or has a password in it`, {
         code: 'cli.usage',
-        hint: 'give its URL, e.g. http://127.0.0.1:8000',
+        hint: 'give its URL, e.g. http://127.0.0.1:8000; the caller brings the key',
       })
     const file = await readJoinFile(required('--join', values.join))
     process.umask(0o077)
-    const folder = join(runFolder(file.run).folder, 'served-weights')
+    const served = join(runFolder(file.run).folder, 'served-weights')
+    // A later run of this name has versions of the same names, and other weights.
+    const folder = join(served, file.runStart.slice(0, 16))
     await mkdir(folder, { recursive: true })
     const bus = await connectBus({ ...joinedAddress(file), name: 'weights' })
     const log = connectLog({ bus, run: file.run, actor: `${file.role}/weights` })
     try {
       await checkJoined(log, file, values['any-code'])
+      for (const other of await readdir(served))
+        if (other !== basename(folder)) await rm(join(served, other), { recursive: true, force: true })
       const app = weightsRelay({ log, server, folder, say: printLine })
       const { url, close } = await listen(app, {
         host: values.host,
@@ -63,11 +68,13 @@ In the run's config: policy.publish.replicas and policy.baseUrl name this relay,
       })
       printLine(`weights of run '${file.run}' go to ${server}`)
       printLine(`${url}/v1`)
-      await new Promise<void>((stop) => {
-        process.once('SIGINT', () => stop())
-        process.once('SIGTERM', () => stop())
+      const ended = new Promise<null>((stop) => {
+        process.once('SIGINT', () => stop(null))
+        process.once('SIGTERM', () => stop(null))
       })
+      const reason = await Promise.race([ended, bus.closed])
       await close()
+      if (reason !== null) throw reason
     } finally {
       log.close()
       await bus.close()

@@ -33,6 +33,8 @@ const OWN_HEADERS = new Set([
 ])
 /** A version's folder within its run, as the publisher names it. */
 const CHECKPOINT = /checkpoints\/(policy|reward-model)\/\d{5,9}(?:-[0-9a-f]{8})?$/
+/** Folder of whole models. No version has this name. */
+const WHOLE = '.whole'
 const NAME = /^(?!\.)[\w.-]{1,200}$/
 
 const loadSchema = z.looseObject({ lora_name: z.string().regex(NAME), lora_path: z.string() })
@@ -70,7 +72,7 @@ export function weightsRelay({ log, server, folder, say }: RelayOptions): Hono {
     app.post(path, async (c) => {
       const { lora_name: name, lora_path, ...rest } = read(loadSchema, await small(c.req.raw))
       await refuseStrangers(c.req.raw)
-      const place = await fetched(lora_path, name)
+      const place = await fetched(lora_path, join(name, partOf(lora_path)))
       return pass(c.req.raw, Buffer.from(JSON.stringify({ ...rest, lora_name: name, lora_path: place })))
     })
   for (const path of ['/v1/unload_lora_adapter', '/unload_lora_adapter'])
@@ -84,8 +86,7 @@ export function weightsRelay({ log, server, folder, say }: RelayOptions): Hono {
   app.post('/update_weights_from_disk', async (c) => {
     const { model_path, ...rest } = read(replaceSchema, await small(c.req.raw))
     await refuseStrangers(c.req.raw)
-    const [, role = '', version = ''] = /(\w[\w-]*)\/([\w-]+)$/.exec(model_path) ?? []
-    const place = await fetched(model_path, `whole-${role}-${version}`)
+    const place = await fetched(model_path, join(WHOLE, partOf(model_path)))
     const answer = await pass(c.req.raw, Buffer.from(JSON.stringify({ ...rest, model_path: place })))
     await removeOldest()
     return answer
@@ -154,13 +155,20 @@ export function weightsRelay({ log, server, folder, say }: RelayOptions): Hono {
   }
 
   async function removeOldest(): Promise<void> {
-    const names = (await readdir(folder)).filter((name) => name.startsWith('whole-'))
+    const whole = join(folder, WHOLE)
+    const names = (await readdir(whole)).filter((name) => !name.endsWith('.part'))
     const aged = await Promise.all(
-      names.map(async (name) => ({ name, since: (await stat(join(folder, name))).mtimeMs })),
+      names.map(async (name) => ({ name, since: (await stat(join(whole, name))).mtimeMs })),
     )
     const old = aged.sort((a, b) => b.since - a.since).slice(WHOLE_MODELS)
-    for (const { name } of old) await rm(join(folder, name), { recursive: true, force: true })
+    for (const { name } of old) await rm(join(whole, name), { recursive: true, force: true })
   }
+}
+
+/** Returns the name of a version's folder among those that a server knows by one name, e.g. `policy-00003`. */
+function partOf(path: string): string {
+  const [inner = '', role = ''] = CHECKPOINT.exec(path) ?? []
+  return `${role}-${inner.slice(inner.lastIndexOf('/') + 1)}`
 }
 
 /** A run whose head is away answers nothing. The publisher asks again with its next version, or when the run goes on. */

@@ -183,6 +183,24 @@ test('a right that is rotated, revoked or over ends while the run goes on', asyn
   )
 })
 
+test('the process of a host whose right is revoked ends, and says why', async () => {
+  await command.run(['test', '--role', 'environment', '-o', file])
+  const joined = startProcess(['src/main.ts', '--join', file], { RL_RUNS: temporaryFolder() })
+  await until('a host', () => joined.output().includes('joined run test'))
+  await command.run(['test', 'revoke', (await readJoinFile(file)).id])
+  assert.is(await joined.status, 1, joined.output())
+  assert.match(joined.output(), /does not take this host's key: its right was rotated or revoked/)
+  assert.match(joined.output(), /join RUN rotate ID/)
+})
+
+test('a broker that is alone waits at the port that a person chose', async () => {
+  const port = 20_000 + (process.pid % 10_000)
+  const chosen = await startTestHead({ root, run: 'chosen', cluster: `127.0.0.1:${port}` })
+  assert.is(chosen.broker?.url, `tls://127.0.0.1:${port}`)
+  await chosen.close()
+  assert.is((await errorOf(startTestHead({ root, run: 'far', cluster: '127.0.0.1:99999' }))).code, 'cli.usage')
+})
+
 test('no host joins a run whose broker listens on loopback', async () => {
   const alone = await startTestHead({ root, run: 'alone' })
   const error = await errorOf(command.run(['alone', '--role', 'environment', '-o', file]))

@@ -2,13 +2,19 @@
  * Deletes the weights of old versions if a run keeps the newest alone (`run.keepVersions`). An event tells of them first, so
  * whoever asks later hears why they are gone. A head that ended between event and deletion goes on with it when it starts again.
  */
-import { readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { type RunFolder, runFolder } from '../../broker/connection.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { EventLog } from '../../events/log.ts'
-import { openLogReader } from '../../events/log-reader.ts'
-import { checkpointFolder, MODEL_ROLES, type ModelRole, UPDATED } from '../learner/checkpoints.ts'
+import { type LogReader, openLogReader } from '../../events/log-reader.ts'
+import {
+  checkpointFolder,
+  isVersionPath,
+  MODEL_ROLES,
+  type ModelRole,
+  UPDATED,
+} from '../learner/checkpoints.ts'
 
 type Updated = LoggedEvent<'PolicyUpdated' | 'RewardModelUpdated'>
 
@@ -22,20 +28,26 @@ export type CollectorOptions = {
 
 /** Returns a function that deletes what nobody can ask for any more. Called after an iteration, and at the head's start. */
 export function openCollector({ folder, log, keep, append }: CollectorOptions): () => void {
-  /** Position at which each other run of this disk was forked from this one. Null: it was not. */
-  const forks = new Map<string, number | null>()
+  /** Position at which each other log of this disk leaves this one. Null: it is no fork. A log is read once. */
+  let forks = new Map<string, number | null>()
 
   function forkPositions(): readonly number[] {
-    for (const run of readdirSync(dirname(folder.folder)))
-      if (run !== folder.run && !forks.has(run)) forks.set(run, forkOf(run, folder))
-    return [...forks.values()].filter((position) => position !== null)
+    const now = new Map<string, number | null>()
+    for (const run of readdirSync(dirname(folder.folder))) {
+      const file = run === folder.run ? null : fileOf(run)
+      const position = file === null ? undefined : forks.has(file) ? forks.get(file) : forkOf(run, folder)
+      // A log that cannot be read may be one that is just made.
+      if (file !== null && position !== undefined) now.set(file, position)
+    }
+    forks = now
+    return [...now.values()].filter((position) => position !== null)
   }
 
   return () => {
     const at = [log.head().position, ...forkPositions()]
     for (const role of MODEL_ROLES) {
       const made = [...log.events({ types: [UPDATED[role]] })].filter(({ data }) => data.checkpoint !== null)
-      const own = made.filter(({ run }) => run === folder.run)
+      const own = made.filter(({ run, data }) => run === folder.run && isOwn(role, data))
       const needed = new Set(at.flatMap((position) => neededAt(made, position, keep)))
       const gone = told(log, role)
       const versions = own.map(({ data }) => data.version).filter((one) => !needed.has(one) && !gone.has(one))
@@ -47,6 +59,11 @@ export function openCollector({ folder, log, keep, append }: CollectorOptions): 
     }
     removeParts(log)
   }
+}
+
+/** Whether the weights lie in a folder of their version. Whoever named another place keeps it. */
+function isOwn(role: ModelRole, { version, checkpoint }: Updated['data']): boolean {
+  return checkpoint !== null && isVersionPath(role, version, checkpoint.path)
 }
 
 /** Versions that a run may ask for which goes on from a position. The first one is what the KL is taken against. */
@@ -73,16 +90,36 @@ function removeParts(log: EventLog): void {
   for (const sha256 of old) if (!kept.has(sha256)) log.blobs.remove(sha256)
 }
 
-/** Returns the position at which a run of this disk was forked from this one. What is no run, or cannot be read, is no fork. */
-function forkOf(run: string, parent: RunFolder): number | null {
+/** Names the file of a run's log: another run may have the same name later. Returns null if there is none. */
+function fileOf(run: string): string | null {
+  try {
+    const { ino, birthtimeMs } = statSync(runFolder(run).log)
+    return `${run}/${ino}/${birthtimeMs}`
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Returns how much of this run's log another run goes on from, also through forks between them. Returns null if it is no fork of this
+ * run, and undefined if its log cannot be read.
+ */
+function forkOf(run: string, parent: RunFolder): number | null | undefined {
   try {
     const log = openLogReader(runFolder(basename(run)).log)
     try {
-      return log.parent?.run === parent.run ? log.parent.position : null
+      return sharedWith(log, parent.run)
     } finally {
       log.close()
     }
   } catch {
-    return null
+    return undefined
   }
+}
+
+function sharedWith({ parent, parentLog }: LogReader, run: string): number | null {
+  if (parent === null) return null
+  if (parent.run === run) return parent.position
+  const above = parentLog === null ? null : sharedWith(parentLog, run)
+  return above === null ? null : Math.min(above, parent.position)
 }

@@ -14,6 +14,7 @@ import { type JoinFile, readJoins } from '../../broker/joins.ts'
 import { membersOf, writeMembers } from '../../broker/members.ts'
 import { takeRunFolder } from '../../broker/own-folder.ts'
 import { RlError } from '../../errors.ts'
+import { itemAt } from '../../item-at.ts'
 import type { Bus, BusAddress, WorkQueue } from '../../events/bus.ts'
 import { PAGES_BETWEEN_CHECKPOINTS, startCheckpoints } from '../../events/checkpoints.ts'
 import { type EventLog, openLog } from '../../events/log.ts'
@@ -186,7 +187,7 @@ async function clusterPlace(
   if (cluster === undefined) return {}
   const { certificatesFor } = await import('../../broker/certificates.ts')
   const members = cluster.includes(',') ? membersOf(cluster) : []
-  const host = members[0]?.host ?? cluster
+  const { host, port } = members[0] ?? aloneAt(cluster)
   const tls = join(folder.broker, 'tls')
   const certificates = await certificatesFor(host, tls)
   await writeMembers(folder, members, async (member, index) => {
@@ -195,9 +196,15 @@ async function clusterPlace(
     return { ca: read(files.ca), certificate: read(files.certificate), key: read(files.key) }
   })
   return {
-    place: { host, certificates, cluster: members.length > 0 ? { index: 0, members } : null },
+    place: { host, port, certificates, cluster: members.length > 0 ? { index: 0, members } : null },
     joins: () => readJoins(folder),
   }
+}
+
+/** Reads the address of a broker that is alone: a name, an address of either kind, or `HOST:PORT`. */
+function aloneAt(cluster: string): { readonly host: string; readonly port?: number } {
+  if (!/^[^:]+:\d{1,5}$/.test(cluster)) return { host: cluster }
+  return itemAt(membersOf(cluster), 0)
 }
 
 function tooFewBrokers(run: string, replicas: number): RlError {

@@ -10,7 +10,7 @@ import { WIDTH, wrap } from '../../columns.ts'
 import { isSimulated } from '../../config/roles.ts'
 import { type Config, configDigest, loggable } from '../../config.ts'
 import type { RunConfig } from '../../config-schema/sections.ts'
-import { explain } from '../../errors.ts'
+import { explain, RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { ROLES } from '../../events/envelope.ts'
 import type { LogReader } from '../../events/log-reader.ts'
@@ -75,8 +75,16 @@ type End =
 export function startHead(options: StartOptions, openPages: OpenPages | null): Promise<number> {
   return besidePages(openPages, interrupt, async (show) => {
     if (!options.standby) return runHead(options, show)
-    const turn = await waitBesideHead(options)
-    return 'status' in turn ? turn.status : runHead(options, show, turn.silent)
+    for (;;) {
+      const turn = await waitBesideHead(options)
+      if ('status' in turn) return turn.status
+      try {
+        return await runHead(options, show, turn.silent)
+      } catch (error) {
+        if (!(error instanceof RlError) || error.code !== 'head.second') throw error
+        process.stdout.write(`${error.message}: this standby waits beside it\n`)
+      }
+    }
   })
 }
 

@@ -31,6 +31,23 @@ export function checkpointPath(role: ModelRole, version: number): string {
 }
 
 /**
+ * Returns whether a path is that of a version, with or without the first letters of a digest. An event may name any path of its
+ * run's folder, also one of the log or of another role: nothing else may be deleted, or given away, as a version.
+ */
+export function isVersionPath(role: ModelRole, version: number, path: string): boolean {
+  const plain = checkpointPath(role, version)
+  return (
+    path === plain || (path.startsWith(`${plain}-`) && /^[0-9a-f]{4,64}$/.test(path.slice(plain.length + 1)))
+  )
+}
+
+/** Deletes the folder of a version. Errors: those of the file system. */
+export async function removeVersion(run: string, role: ModelRole, data: Holder['data']): Promise<void> {
+  if (data.checkpoint === null || !isVersionPath(role, data.version, data.checkpoint.path)) return
+  await rm(checkpointFolder(run, data.checkpoint), { recursive: true, force: true })
+}
+
+/**
  * Returns the folder of a checkpoint. Errors: `model.bad-path` if the path leads out of the run's folder: events of
  * older versions could name any path.
  */
@@ -240,8 +257,7 @@ async function removeCollected(log: LogClient, role: ModelRole): Promise<void> {
   if (gone.size === 0) return
   const made = await readEvents(log, 1, [UPDATED[role]])
   for (const { run, data } of made.events)
-    if (run === log.run && gone.has(data.version) && data.checkpoint !== null)
-      await rm(checkpointFolder(run, data.checkpoint), { recursive: true, force: true })
+    if (run === log.run && gone.has(data.version)) await removeVersion(run, role, data)
 }
 
 /** Figures of an update as they stand in its event, and why it stopped early. */

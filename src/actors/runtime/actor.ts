@@ -181,6 +181,10 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   })
 
   void worker.broken?.then((error) => fail(error))
+  // A host whose right has ended would wait for ever.
+  void bus.closed.then((reason) => {
+    if (reason !== null) fail(reason)
+  })
   const leave: (() => void)[] = []
   const ends: (() => Promise<void>)[] = []
   const timers: (() => void)[] = []

@@ -7,7 +7,7 @@ import { covers, isCall } from '../subjects.ts'
 import { callInboxOf, inboxPrefixOf, isInbox, type User } from '../users.ts'
 import { answerer, ERROR_HEADER, withHeaders } from './answerer.ts'
 import { openAnswers } from './answers.ts'
-import { disconnected, errorOfBody, toRlError } from './errors.ts'
+import { disconnected, errorOfBody, rightEnded, toRlError } from './errors.ts'
 import { natsStore } from './keyed-store.ts'
 import { watchLink } from './link.ts'
 import { toMessage } from './message.ts'
@@ -140,7 +140,8 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
       reconnected.add(callback)
       return () => reconnected.delete(callback)
     },
-    closed,
+    // The client tries for ever, unless the server refuses its key.
+    closed: closed.then((reason) => (reason === null ? null : rightEnded(url))),
     async close() {
       if (connection.isClosed()) return
       if (connected()) await Promise.race([unlessLost(connection.drain()), closed]).catch(() => {})

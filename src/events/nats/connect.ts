@@ -14,6 +14,7 @@ import { itemAt } from '../../item-at.ts'
 import type { Bus, BusAddress } from '../bus.ts'
 import { inboxPrefixOf, isUser, type User } from '../users.ts'
 import { busOver } from './bus.ts'
+import { rightEnded } from './errors.ts'
 
 export type BusOptions = BusAddress & {
   /** Name in the server's monitoring. */
@@ -119,7 +120,7 @@ async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus>
     }
     return busOver(connection, address.shown, address.user, options.replicas ?? 1)
   } catch (error) {
-    throw connectError(error, address.shown, timeoutMs)
+    throw connectError(error, address.shown, timeoutMs, options.nkey !== undefined)
   } finally {
     late.cancel()
   }
@@ -172,16 +173,18 @@ const NO_ANSWER = {
   hint: 'check the address and that a nats-server with JetStream listens there',
 }
 
-function connectError(error: unknown, shown: string, timeoutMs: number): unknown {
+function connectError(error: unknown, shown: string, timeoutMs: number, byKey: boolean): unknown {
   if (error instanceof RlError) return error
   const { code, message } = causeOf(error) as NodeJS.ErrnoException
   // The server gave up waiting for this process' credentials.
   if (/authentication timeout/i.test(message)) return new NoAnswer(shown, timeoutMs)
   if (error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError)
-    return new RlError(`${shown} refused the token or password`, {
-      code: 'bus.wrong-token',
-      hint: 'set NATS_TOKEN, or NATS_USER and NATS_PASSWORD; the right of a host that joined may have ended',
-    })
+    return byKey
+      ? rightEnded(shown)
+      : new RlError(`${shown} refused the token or password`, {
+          code: 'bus.wrong-token',
+          hint: 'set NATS_TOKEN, or NATS_USER and NATS_PASSWORD',
+        })
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|^ERR_(TLS|SSL)/.test(code ?? ''))
     return new RlError(`${shown} could not prove its identity: ${message}`, {
       code: 'bus.tls-unverified',

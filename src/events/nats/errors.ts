@@ -26,6 +26,14 @@ export function noJetStream(url: string, cause?: unknown): RlError {
   })
 }
 
+/** The error of a host whose key the server does not take, or takes no more. */
+export function rightEnded(url: string): RlError {
+  return new RlError(`${url} does not take this host's key: its right was rotated or revoked, or is over`, {
+    code: 'bus.wrong-token',
+    hint: "on the head's host: npm run -s rl -- join RUN list, and join RUN rotate ID for a new file",
+  })
+}
+
 export function toRlError(error: unknown, subject: string, url: string, timeoutMs?: number): RlError {
   if (error instanceof RlError) return error
   const cause = error instanceof errors.RequestError ? (error.cause ?? error) : error

@@ -76,7 +76,9 @@ export function planLines({
     [
       'broker',
       options.nats === null
-        ? 'a nats-server of its own on loopback, random port, a user a role'
+        ? options.cluster === null
+          ? 'a nats-server of its own on loopback, random port, a user a role'
+          : `a nats-server of its own at ${options.cluster}, TLS, a key a host`
         : 'the one that --nats names',
     ],
     ...(options.dryRun ? [] : [['figures', `npm run -s rl -- projections ${run} show`] as const]),
