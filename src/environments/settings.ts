@@ -12,6 +12,7 @@ import { shape } from '../user-code.ts'
 import { loadUserModule } from '../user-module.ts'
 import { setting as agents } from './agents.ts'
 import { setting as alfworld } from './alfworld/setting.ts'
+import { setting as gym } from './gym/setting.ts'
 import { setting as openenv } from './openenv/setting.ts'
 import type { Setting } from './setting.ts'
 import { settingName } from './setting-name.ts'
@@ -36,7 +37,7 @@ const loaded = new Map<string, Setting>()
 
 const nameCheck = shape(settingName)
 
-for (const setting of [alfworld, agents, openenv, simulated]) registerSetting(setting)
+for (const setting of [alfworld, agents, gym, openenv, simulated]) registerSetting(setting)
 
 /** The part of a config that names its setting. */
 export type SettingName = {

@@ -5,7 +5,7 @@ import type { Episode, EpisodeEnd, Task } from '../port.ts'
 import type { Leases } from './leases.ts'
 import { outcomeOf, type Rewards, withReward } from './rewards.ts'
 import type { Session, Shown } from './session.ts'
-import { asInfra, orRelease, type Stage, stageFor } from './stages.ts'
+import { orRelease, type Stage, stageFor } from './stages.ts'
 
 export type SessionEpisode = Episode & {
   /** Gives its session back. */
@@ -31,7 +31,7 @@ type State = {
 }
 
 /**
- * @throws RlError `rollout.infra` if no session can be had or it breaks; `environment.differs` if a session
+ * @throws RlError `rollout.infra` if no session can be had or it breaks; those of the session; `environment.differs` if a session
  *   does not come to the same state again; `environment.not-deterministic`
  */
 export async function startSession(task: Task, options: SessionOptions): Promise<SessionEpisode> {
@@ -128,7 +128,7 @@ export async function startSession(task: Task, options: SessionOptions): Promise
     return next
   }
 
-  const stage = await asInfra(openStage)
+  const stage = await openStage()
   return orRelease(stage, async () => {
     const shown = await stage.lease.use((session) => session.begin())
     if (shown.done) throw new RlError(`task '${task.id}' is over at its start`, { code: 'environment.over' })
