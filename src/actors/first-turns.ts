@@ -121,7 +121,10 @@ async function begin(
 ): Promise<Start | NoTurn> {
   try {
     const options = { seed: seedOf(run.seed, 'dry-run', index), maxSteps: environment.maxSteps }
-    return { task, index, episode: await opened.environment.reset(task, options) }
+    const episode = await opened.environment.reset(task, options)
+    // Only its first turn is read.
+    await opened.environment.release?.(episode)
+    return { task, index, episode }
   } catch (error) {
     // One bad task is no reason not to start.
     if (isSettingFault(error)) return { task, fault: error }

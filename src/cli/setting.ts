@@ -10,6 +10,7 @@ import { loadSetting, registeredSettings, settingNames } from '../environments/s
 import { RlError } from '../errors.ts'
 import { ownValue } from '../own-value.ts'
 import { goOnWithoutReaders } from '../platform/output.ts'
+import { checkOf } from './check-bridge.ts'
 import type { Command } from './command.ts'
 import { curves } from './curves.ts'
 
@@ -67,7 +68,14 @@ async function settingCalled(name: string): Promise<Setting | undefined> {
   return here?.name === name ? here : undefined
 }
 
-/** Returns a setting's own commands. Settings whose reward model writes unit tests also have the curves. */
-function commandsOf({ commands, judging }: Setting): Readonly<Record<string, SettingCommand>> {
-  return { ...commands, ...(judging?.by === 'tests' ? { curves } : {}) }
+/**
+ * Returns a setting's own commands. Settings whose reward model writes unit tests also have the curves. Bridges
+ * have a check.
+ */
+function commandsOf({ name, actings, commands, judging }: Setting): Readonly<Record<string, SettingCommand>> {
+  return {
+    ...commands,
+    ...(judging?.by === 'tests' ? { curves } : {}),
+    ...(actings ? { check: checkOf(name) } : {}),
+  }
 }

@@ -13,8 +13,9 @@ const schemas = new Map<Setting | undefined, typeof configSchema>()
  * loaded.
  */
 export function settingIn(values: unknown): Setting | undefined {
-  const { name, module } = (sectionIn(values) ?? {}) as { readonly name?: unknown; readonly module?: unknown }
+  const { name, module, ...own } = sectionIn(values) ?? {}
   return settingOf({
+    ...own,
     name: typeof name === 'string' ? name : configSchema.shape.environment.parse({}).name,
     module: typeof module === 'string' ? module : null,
   })

@@ -2,7 +2,7 @@
  * The port through which the loop plays an environment. States are values: an episode can be continued from
  * any step.
  */
-import type { Seed } from '../random.ts'
+import type { Rng, Seed } from '../random.ts'
 
 /** A task as events carry it: small, plain data from which the environment can build the whole again. */
 export type Task = {
@@ -74,6 +74,17 @@ export interface Environment {
    * outcome. If `settle` exists, it must be called before `outcome`. Rejects if the infrastructure failed.
    */
   settle?(episode: Episode): Promise<Episode>
+  /**
+   * Is told that nobody goes on with the episode, e.g. after a fault. It gives back what the episode holds,
+   * such as a session. It may be called more than once.
+   */
+  release?(episode: Episode): Promise<void>
+  /**
+   * False if the same seed and actions may lead to another state. Then no episode goes on from an older step.
+   */
+  readonly deterministic?: boolean
+  /** Returns an action by chance, if actions are texts. For trials. */
+  written?(random: Rng): string
   /** Ends all that the environment has started, e.g. sandboxes. */
   close?(): Promise<void>
 }

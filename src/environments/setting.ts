@@ -47,6 +47,8 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   runtime?(environment: E): Promise<string>
   /** How a model acts. If absent, only agents outside can play. */
   readonly acting?: Choosing<E> | Texts<E>
+  /** Other ways to act, by the value of the setting's own key `acting`. A bridge has some. */
+  readonly actings?: Readonly<Record<string, Choosing<E> | Texts<E>>>
   /** How an episode looks, for models that see and for people who watch. */
   readonly pictures?: Pictures<E, Section>
   /** How a reward model judges. */

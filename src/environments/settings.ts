@@ -4,12 +4,16 @@
  * same rights.
  */
 import { explain, RlError } from '../errors.ts'
+import { isRecord } from '../is-record.ts'
+import { ownValue } from '../own-value.ts'
 import { addCode } from '../package.ts'
 import { refuseUnread } from '../registry.ts'
 import { shape } from '../user-code.ts'
 import { loadUserModule } from '../user-module.ts'
 import { setting as agents } from './agents.ts'
 import { setting as alfworld } from './alfworld/setting.ts'
+import { setting as gym } from './gym/setting.ts'
+import { setting as openenv } from './openenv/setting.ts'
 import type { Setting } from './setting.ts'
 import { settingName } from './setting-name.ts'
 import { setting as simulated } from './simulated.ts'
@@ -33,10 +37,15 @@ const loaded = new Map<string, Setting>()
 
 const nameCheck = shape(settingName)
 
-for (const setting of [alfworld, agents, simulated]) registerSetting(setting)
+for (const setting of [alfworld, agents, gym, openenv, simulated]) registerSetting(setting)
 
 /** The part of a config that names its setting. */
-export type SettingName = { readonly name: string; readonly module: string | null }
+export type SettingName = {
+  readonly name: string
+  readonly module: string | null
+  /** Its own section stands under the setting's name. */
+  readonly [key: string]: unknown
+}
 
 /**
  * Makes a setting known by its name, for this process.
@@ -105,9 +114,26 @@ export async function loadInstalled(onBroken?: (error: RlError) => void): Promis
   return registeredSettings()
 }
 
-/** Returns the setting if this process has loaded it. */
-export function settingOf({ name, module }: SettingName): Setting | undefined {
-  return module === null ? registered.get(name) : loaded.get(module)
+/** Returns the setting if this process has loaded it. It acts as its section says. */
+export function settingOf(named: SettingName): Setting | undefined {
+  const { name, module } = named
+  const found = module === null ? registered.get(name) : loaded.get(module)
+  return found && actingBySection(found, named[found.name])
+}
+
+const variants = new WeakMap<Setting, Map<unknown, Setting>>()
+
+/** Returns the same setting for the same way of acting: schemas are kept by it. */
+function actingBySection(setting: Setting, section: unknown): Setting {
+  const { actings, ...rest } = setting
+  const named = isRecord(section) ? section.acting : undefined
+  const acting = actings && typeof named === 'string' ? ownValue(actings, named) : undefined
+  if (!acting || acting === setting.acting) return setting
+  const known = variants.get(setting) ?? new Map<unknown, Setting>()
+  variants.set(setting, known)
+  const variant = known.get(named) ?? { ...rest, acting }
+  known.set(named, variant)
+  return variant
 }
 
 /**
@@ -119,8 +145,8 @@ export function settingOf({ name, module }: SettingName): Setting | undefined {
 export async function loadSetting(named: SettingName): Promise<Setting> {
   const known = settingOf(named)
   if (known) return known
-  const { name, module } = named
-  if (module === null) return fromPackage(name)
+  const { module } = named
+  if (module === null) return fromPackage(named)
   const { file, digest, exports } = await loadUserModule(module, 'environment.module')
   if (exports.setting === undefined) throw noSetting(file, Object.keys(exports))
   refuseUnread(file, exports)
@@ -134,13 +160,14 @@ export async function loadSetting(named: SettingName): Promise<Setting> {
   return setting
 }
 
-async function fromPackage(name: string): Promise<Setting> {
+async function fromPackage(named: SettingName): Promise<Setting> {
+  const { name } = named
   const found = packages.get(name)
   if (!found) throw unknownSetting(name)
   try {
     const setting = packagedSetting((await found.load()).setting, name)
     registerSetting(setting)
-    return setting
+    return settingOf(named) ?? setting
   } catch (cause) {
     if (isMissing(cause, found.package))
       throw new RlError(`the setting '${name}' needs ${found.package}, which is not installed`, {

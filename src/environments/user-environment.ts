@@ -148,6 +148,14 @@ export function checkedEnvironment(
           },
         }
       : {}),
+    ...(environment.release
+      ? {
+          release: (episode: Episode) =>
+            callWithin(callOf(theirs, 'release()', [aboutTask(episode.task)]), limit, () =>
+              environment.release!(ownEpisode(episode)),
+            ),
+        }
+      : {}),
     ...(environment.close
       ? { close: () => callWithin(callOf(theirs, 'close()'), limit, () => environment.close!()) }
       : {}),

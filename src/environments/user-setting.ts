@@ -111,7 +111,14 @@ const settingSchema = z.strictObject({
 export const settingCheck = shape(settingSchema)
 
 const environmentCheck = shape(
-  z.looseObject({ tasks: fn, reset: fn, settle: fn.optional(), close: fn.optional() }),
+  z.looseObject({
+    tasks: fn,
+    reset: fn,
+    settle: fn.optional(),
+    release: fn.optional(),
+    deterministic: z.boolean().optional(),
+    close: fn.optional(),
+  }),
 )
 
 /**

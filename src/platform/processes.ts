@@ -37,7 +37,8 @@ child.on('exit', (status) => process.exit(status ?? 1))
 const PASSED =
   /^(PATH|HOME|TMPDIR|TEMP|TMP|TZ|LANG|LC_[A-Z]+|GOMAXPROCS|GOMEMLIMIT|GOGC|GODEBUG|SYSTEMROOT|WINDIR|COMSPEC|PATHEXT|USERPROFILE)$/i
 
-function plainEnvironment(env: Machine['env']): NodeJS.ProcessEnv {
+/** Returns the variables that a program may see. */
+export function plainEnvironment(env: Machine['env'] = THIS_MACHINE.env): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => PASSED.test(name)))
 }
 

@@ -46,7 +46,8 @@ export function recordedRollout(log: LogReader, rollout: string, step: number): 
 /**
  * Resolves to the episode before action `step` (0 .. steps, with `steps` for its end), and the turns and
  * actions until there.
- * @throws RlError `whatif.other-state` with the first difference from the record
+ * @throws RlError `whatif.other-state` with the first difference from the record; `whatif.not-deterministic` if
+ *   the same actions need not lead to the same state
  */
 export async function episodeAt(
   environment: Environment,
@@ -55,6 +56,14 @@ export async function episodeAt(
   step: number,
 ): Promise<OpenEpisode> {
   const { rollout, steps, actions, observations } = trajectory
+  if (environment.deterministic === false)
+    throw new RlError(
+      `trajectory '${rollout}' cannot be brought back to step ${step}: its environment is not deterministic`,
+      {
+        code: 'whatif.not-deterministic',
+        hint: "the environment's section says deterministic: false; rl why tells what was recorded",
+      },
+    )
   let episode = await environment.reset(task, {
     seed: seedOf(request.seed, 'reset'),
     maxSteps: request.maxSteps,

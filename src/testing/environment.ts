@@ -126,13 +126,15 @@ async function playTwice(
     const action = admissible.length > 0 ? random.pick(admissible) : free
     const before = structuredClone(episode.turn)
     const next = await episode.step(action)
-    if (admissible.length > 0) await episode.step(random.pick(admissible))
+    if (admissible.length > 0) await one.environment.release?.(await episode.step(random.pick(admissible)))
     assert.deepEqual(episode.turn, before, `${what}: step changed the episode that it was called on`)
+    const again = await episode.step(action)
     assert.deepEqual(
-      (await episode.step(action)).turn,
+      again.turn,
       next.turn,
       `${what}: the same action from the same episode gives another turn`,
     )
+    await one.environment.release?.(again)
     actions.push(action)
     episode = next
     twin = await twin.step(action)

@@ -198,7 +198,10 @@ test('a broker that is alone waits at the port that a person chose', async () =>
   const chosen = await startTestHead({ root, run: 'chosen', cluster: `127.0.0.1:${port}` })
   assert.is(chosen.broker?.url, `tls://127.0.0.1:${port}`)
   await chosen.close()
-  assert.is((await errorOf(startTestHead({ root, run: 'far', cluster: '127.0.0.1:99999' }))).code, 'cli.usage')
+  assert.is(
+    (await errorOf(startTestHead({ root, run: 'far', cluster: '127.0.0.1:99999' }))).code,
+    'cli.usage',
+  )
 })
 
 test('no host joins a run whose broker listens on loopback', async () => {

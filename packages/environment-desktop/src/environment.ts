@@ -97,6 +97,7 @@ export function desktopEnvironment({
       return startEpisode(task, desktopTask(task), { pool, grammar, maxSteps, folder })
     },
     settle: (episode: Episode) => (episode as DesktopEpisode).settle(),
+    release: (episode: Episode) => (episode as DesktopEpisode).abandon(),
     close: pool.close,
   }
 }

@@ -3,14 +3,25 @@
  * desktop.
  */
 
-import { type Episode, type EpisodeEnd, type Picture, PROBLEM, type Task } from 'rlanything/environments'
+import {
+  asInfra,
+  type Episode,
+  type EpisodeEnd,
+  type Lease,
+  orRelease,
+  type Picture,
+  PROBLEM,
+  type Stage as Staged,
+  stageFor,
+  type Task,
+} from 'rlanything/environments'
 import { RlError } from 'rlanything/kit'
 import type { Computer } from './computer.ts'
 import { parseCommand, type Target, targetsIn } from './grammars/commands.ts'
 import { admissibleIn, observationOf } from './observation.ts'
 import { evaluate } from './osworld/evaluate.ts'
 import { setUp } from './osworld/setup.ts'
-import type { Lease, Pool } from './pool.ts'
+import type { Pool } from './pool.ts'
 import { type ScreenAction, shown } from './screen/action.ts'
 import { parseAnswer } from './screen/answer.ts'
 import type { Grammar } from './screen/grammars/names.ts'
@@ -34,10 +45,8 @@ export type EpisodeOptions = {
   readonly folder: string | null
 }
 
-/** A desktop and the actions done on it so far. Only the episode that holds `token` may continue it. */
-type Stage = {
-  readonly lease: Lease<Computer>
-  owner: object
+/** A desktop, what its screen shows, and the files that its task has loaded. */
+type Stage = Staged<Computer> & {
   targets: readonly Target[]
   readonly cache: Map<string, Uint8Array>
 }
@@ -98,22 +107,18 @@ export async function startEpisode(
       : parseAnswer(grammar, action, await on(stage.lease, (computer) => computer.size()))
   }
 
-  /**
-   * Returns the stage of an episode: its own if no other episode has continued it, else another with all
-   * actions repeated.
-   */
-  async function stageOf(stage: Stage, token: object, actions: readonly string[]): Promise<Stage> {
-    if (stage.owner === token && stage.lease.isHeld()) return stage
-    const other = await open()
-    return orRelease(other, async () => {
-      await look(other)
-      for (const action of actions) {
-        await act(other, action)
+  const stageOf = (stage: Stage, token: object, actions: readonly string[]): Promise<Stage> =>
+    stageFor(stage, {
+      token,
+      open,
+      async repeat(other) {
         await look(other)
-      }
-      return other
+        for (const action of actions) {
+          await act(other, action)
+          await look(other)
+        }
+      },
     })
-  }
 
   function episode(
     stage: Stage,
@@ -194,27 +199,5 @@ export async function startEpisode(
   )
 }
 
-/** A desktop on which something went wrong is given back at once: nobody goes on with it. */
-async function orRelease<Done>({ lease }: Stage, work: () => Promise<Done>): Promise<Done> {
-  try {
-    return await work()
-  } catch (cause) {
-    await lease.release()
-    throw cause
-  }
-}
-
 const on = <Answer>(lease: Lease<Computer>, work: (computer: Computer) => Promise<Answer>) =>
   asInfra(() => lease.use(work))
-
-/** Turns any failure of a desktop, of a set-up or of judging into a fault of the infrastructure. */
-async function asInfra<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await work()
-  } catch (cause) {
-    throw new RlError(cause instanceof Error ? cause.message : String(cause), {
-      code: 'rollout.infra',
-      cause,
-    })
-  }
-}

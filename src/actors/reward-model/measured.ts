@@ -31,6 +31,8 @@ export async function progressOf(
   seed: Seed,
   actions: readonly string[],
 ): Promise<Float32Array | null> {
+  // The same actions need not lead to the same states.
+  if (environment.deterministic === false) return null
   return (await setting.progress?.(environment, task, seed, actions)) ?? null
 }
 

@@ -58,12 +58,19 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
   const stopped = new AbortController()
   let ticking = false
 
+  /** Nobody goes on with the episode. An environment that cannot take it back has said so elsewhere. */
+  function release(episode: Episode): void {
+    environment.release?.(episode).catch(() => {})
+  }
+
   async function start(request: Request, task: Task): Promise<OpenEpisode> {
+    let begun: Episode | null = null
     try {
       const episode = await environment.reset(task, {
         seed: seedOf(request.seed, 'reset'),
         maxSteps: request.maxSteps,
       })
+      begun = episode
       return {
         episode,
         observations: [episode.turn.observation],
@@ -71,6 +78,7 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
         ...(look ? { frames: await framesOf(episode) } : {}),
       }
     } catch (cause) {
+      if (begun) release(begun)
       throw fault('env', `task '${task.id}' cannot be started`, cause)
     }
   }
@@ -148,17 +156,18 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
       one.finish(played(one, one.episode.turn.ended ?? ended ?? 'step-limit'))
     } catch (cause) {
       one.fail(fault('infra', `the outcome of task '${one.task.id}' could not be found`, cause))
+    } finally {
+      release(one.episode)
     }
   }
 
   /** Waits for a slow step outside the tick, so that it holds up no other episode. Then the episode joins again. */
   async function apart(one: LiveRollout, step: Episode | Promise<Episode>): Promise<Episode> {
     live.delete(one)
-    const next = await within(
-      step,
-      actDeadlineMs,
-      () => new Error(`no answer within ${actDeadlineMs / 1000} s`),
-    )
+    const next = await within(step, actDeadlineMs, () => {
+      Promise.resolve(step).then(release, () => {})
+      return new Error(`no answer within ${actDeadlineMs / 1000} s`)
+    })
     one.frames.push(...(await framesOf(next)))
     live.add(one)
     void run()
@@ -178,6 +187,7 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
   function end(one: LiveRollout, settle: () => void): void {
     live.delete(one)
     settle()
+    release(one.episode)
   }
 
   return {

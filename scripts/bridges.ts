@@ -1,0 +1,31 @@
+/**
+ * Plays environments from elsewhere through the whole loop: a short run each, its log verified and replayed.
+ *
+ * npm run -s bridges [-- --quick]    the last line is bridges=N episodes=N failed=N
+ * npm run -s bridges -- --hostile    servers that break each rule; the last line is attacks=N contained=N left_behind=N
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { attackBridges } from './bridges/attacks.ts'
+import { playBridges } from './bridges/play.ts'
+
+/** Python that may have the packages: of RL_BRIDGES_PYTHON, else the machine's. */
+const PYTHON = process.env.RL_BRIDGES_PYTHON ?? 'python3'
+
+const has = (name: string) => spawnSync(PYTHON, ['-c', `import ${name}`]).status === 0
+
+if (process.argv.includes('--hostile')) {
+  const { attacks, contained, leftBehind } = await attackBridges()
+  process.stdout.write(`attacks=${attacks} contained=${contained} left_behind=${leftBehind}\n`)
+  process.exitCode = contained === attacks && leftBehind === 0 ? 0 : 1
+} else {
+  const echo = '../shared/data/bridges/openenv_echo.py'
+  const { bridges, episodes, failed } = await playBridges({
+    python: PYTHON,
+    echo: existsSync(echo) ? echo : null,
+    has,
+    quick: process.argv.includes('--quick'),
+  })
+  process.stdout.write(`bridges=${bridges} episodes=${episodes} failed=${failed}\n`)
+  process.exitCode = failed === 0 ? 0 : 1
+}

@@ -1,0 +1,94 @@
+/** The environment of an OpenEnv server, as a config asks for it. */
+import type { Config } from '../../config-schema/schema.ts'
+import { RlError } from '../../errors.ts'
+import { isRecord } from '../../is-record.ts'
+import type { Task } from '../port.ts'
+import { type SessionEnvironment, sessionEnvironment } from '../sessions/environment.ts'
+import { seedNumber } from '../sessions/episode.ts'
+import { lineTasks, seedTasks, taskFrom } from '../sessions/tasks.ts'
+import { actionReader } from './actions.ts'
+import { openRequests, type Requests, type Splits, taskApi, taskValues } from './requests.ts'
+import type { OpenEnvSection } from './section.ts'
+import { startServer } from './server.ts'
+import { openSession } from './session.ts'
+
+const NAME = 'openenv'
+const MOST_TASKS = 100_000
+
+export type OpenEnvEnvironment = SessionEnvironment & {
+  readonly url: string
+  /** Names of the server's splits. Null if it has no task API. */
+  readonly splits: readonly string[] | null
+  /** JSON Schema of the actions, or null. */
+  readonly schema: unknown
+  /** Choices of actions. Empty if there are too many. */
+  readonly choices: readonly string[]
+}
+
+/** @throws RlError `openenv.actions` if a model shall choose, and there are no choices */
+export async function openEnvironment(config: Config, section: OpenEnvSection): Promise<OpenEnvEnvironment> {
+  const timeoutMs = section.timeoutSeconds * 1000
+  const server =
+    section.command.length > 0 ? await startServer(section.command, section.url, timeoutMs) : null
+  try {
+    return await environmentAt(server?.url ?? section.url ?? '', config, section, server?.end)
+  } catch (error) {
+    await server?.end()
+    throw error
+  }
+}
+
+async function environmentAt(
+  url: string,
+  config: Config,
+  section: OpenEnvSection,
+  close: (() => Promise<void>) | undefined,
+): Promise<OpenEnvEnvironment> {
+  const timeoutMs = section.timeoutSeconds * 1000
+  const requests = openRequests(url, timeoutMs)
+  const schemas = await requests.get('/schema')
+  const schema = isRecord(schemas) ? schemas.action : null
+  const actions = actionReader(schema, section.actions)
+  const listed = section.acting === 'choices'
+  if (listed && actions.choices.length === 0)
+    throw new RlError(`the actions of ${url} have too many values to choose from`, {
+      code: 'openenv.actions',
+      hint: 'list some as environment.openenv.actions, or set environment.openenv.acting=texts',
+    })
+  const api = config.environment.source === 'generated' ? await taskApi(requests) : null
+  const session = { url, timeoutMs, capacityMs: section.capacitySeconds * 1000, actions, listed }
+  const environment = sessionEnvironment({
+    tasks: (split) => tasksOf(split, config, section, { requests, api }),
+    open: (task, seed) => openSession({ seed: seedNumber(seed), ...startOf(task) }, session),
+    sessions: section.sessions,
+    rewards: section.reward,
+    deterministic: section.deterministic,
+    close,
+  })
+  return {
+    ...environment,
+    url,
+    schema,
+    choices: actions.choices,
+    written: actions.written,
+    splits: api ? [...api.splits] : null,
+  }
+}
+
+async function tasksOf(
+  split: string,
+  config: Config,
+  { goal }: OpenEnvSection,
+  { requests, api }: { readonly requests: Requests; readonly api: Splits | null },
+): Promise<readonly Task[]> {
+  const naming = { environment: NAME, goal }
+  const { source, data } = config.environment
+  if (source === 'data') return lineTasks(data ?? '', split, naming)
+  if (!api) return seedTasks(config, split, naming)
+  if (!api.splits.has(split)) return []
+  const values = await taskValues(requests, api, split, MOST_TASKS)
+  return values.map((value, index) => taskFrom(value, `${split}-${index}`, naming))
+}
+
+/** Data of a reset: the task's own recipe, without what is no JSON object. */
+const startOf = ({ recipe }: Task): Readonly<Record<string, unknown>> => recipe

@@ -1,0 +1,89 @@
+/** Questions to an OpenEnv server by HTTP: its schema, and its tasks. Answers are bounded. */
+import { explain, RlError } from '../../errors.ts'
+import { isRecord } from '../../is-record.ts'
+import { broken, infra } from '../sessions/fault.ts'
+
+const MOST_BYTES = 32 * 1024 * 1024
+
+export type Requests = {
+  /** Resolves to null if the server does not know the request. */
+  readonly get: (path: string) => Promise<unknown>
+  readonly post: (path: string, body: unknown) => Promise<unknown>
+}
+
+export function openRequests(url: string, timeoutMs: number): Requests {
+  const base = url.replace(/\/+$/, '')
+  async function ask(path: string, init: RequestInit): Promise<unknown> {
+    const signal = AbortSignal.timeout(timeoutMs)
+    try {
+      const answer = await fetch(`${base}${path}`, { ...init, signal, redirect: 'error' })
+      if (!answer.ok) {
+        await answer.body?.cancel()
+        if (answer.status === 404 || answer.status === 405 || answer.status === 501) return null
+        throw infra(`${base}${path} answers ${answer.status}`)
+      }
+      return JSON.parse(await boundedText(answer, `${base}${path}`))
+    } catch (cause) {
+      if (cause instanceof SyntaxError) throw broken(`${base}${path} is no JSON: ${explain(cause)}`)
+      if (!(cause instanceof RlError)) throw infra(`${base}${path}: ${explain(cause)}`, cause)
+      throw cause
+    }
+  }
+  return {
+    get: (path) => ask(path, {}),
+    post: (path, body) =>
+      ask(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+  }
+}
+
+async function boundedText(answer: Response, place: string): Promise<string> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of answer.body ?? []) {
+    size += part.byteLength
+    if (size > MOST_BYTES) throw broken(`${place} sends more than ${MOST_BYTES} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+export type Splits = { readonly name: string; readonly splits: ReadonlySet<string> }
+
+/** Resolves to the environment and the splits of the task API. Resolves to null if the server has none. */
+export async function taskApi(requests: Requests): Promise<Splits | null> {
+  const names = await requests.get('/list_environments')
+  const name = Array.isArray(names) ? names.find((one) => typeof one === 'string') : undefined
+  if (typeof name !== 'string') return null
+  const listed = await requests.get(`/${encodeURIComponent(name)}/splits`)
+  if (!Array.isArray(listed)) return null
+  const splits = listed.flatMap((one) =>
+    isRecord(one) && typeof one.name === 'string' ? [one.name] : typeof one === 'string' ? [one] : [],
+  )
+  return { name, splits: new Set(splits) }
+}
+
+/** Resolves to the tasks of a split, as the server describes them. */
+export async function taskValues(
+  requests: Requests,
+  { name }: Splits,
+  split: string,
+  most: number,
+): Promise<readonly unknown[]> {
+  const place = `/${encodeURIComponent(name)}`
+  const counted = await requests.post(`${place}/num_tasks`, { split })
+  const count = isRecord(counted) && typeof counted.num_tasks === 'number' ? counted.num_tasks : 0
+  const stop = Math.min(Math.max(0, Math.floor(count)), most)
+  const range = await requests.post(`${place}/task_range`, { split, start: 0, stop })
+  if (isRecord(range) && Array.isArray(range.tasks)) return range.tasks.slice(0, most)
+  const values: unknown[] = []
+  for (let index = 0; index < stop; index++) {
+    const found = await requests.post(`${place}/task`, { split, index })
+    if (!isRecord(found)) throw broken(`${place}/task gives no task ${index} of '${split}'`)
+    values.push(found.task)
+  }
+  return values
+}

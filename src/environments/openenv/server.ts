@@ -1,0 +1,80 @@
+/** A server of the config's command: it is started for the run, and ends with it. */
+import { createServer } from 'node:net'
+import { pause } from '../../clock.ts'
+import { explain } from '../../errors.ts'
+import { type GuardedChild, spawnGuardedChild } from '../../platform/guarded-child.ts'
+import { plainEnvironment } from '../../platform/processes.ts'
+import { infra } from '../sessions/fault.ts'
+
+/** How often a server is asked whether it runs, ms. */
+const ASK_MS = 100
+const LAST_WORDS = 2_000
+
+export type RunningServer = { readonly url: string; readonly end: () => Promise<void> }
+
+/**
+ * Starts the command, and waits until the server answers.
+ *
+ * @param command `{port}` in its words becomes a free port
+ * @param url address at which it answers; null: the free port of this machine
+ */
+export async function startServer(
+  command: readonly string[],
+  url: string | null,
+  timeoutMs: number,
+): Promise<RunningServer> {
+  const port = await freePort()
+  const address = url ?? `http://127.0.0.1:${port}`
+  const child = spawnGuardedChild(
+    command.map((word) => word.replaceAll('{port}', String(port))),
+    { env: { ...plainEnvironment(), PORT: String(port) } },
+  )
+  const words = lastWords(child)
+  let gone: string | null = null
+  void child.ended.then((why) => {
+    gone = why
+  })
+  const end = Date.now() + timeoutMs
+  while (!(await answers(address))) {
+    if (gone !== null) throw infra(`${command.join(' ')}: ${gone}: ${words()}`)
+    if (Date.now() > end) {
+      await child.end()
+      throw infra(`${command.join(' ')}: no answer at ${address} within ${timeoutMs / 1000} s: ${words()}`)
+    }
+    await pause(ASK_MS)
+  }
+  return { url: address, end: child.end }
+}
+
+/** Reads what a program writes, so that it never waits for a reader. Returns the end of it. */
+function lastWords({ stdout, stderr }: GuardedChild): () => string {
+  let text = ''
+  for (const stream of [stdout, stderr])
+    stream.on('data', (part: Buffer) => {
+      text = (text + part.subarray(-LAST_WORDS).toString('utf8')).slice(-LAST_WORDS)
+    })
+  return () => text.trim()
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url.replace(/\/+$/, '')}/health`, { signal: AbortSignal.timeout(2_000) })
+    await answer.body?.cancel()
+    return answer.ok
+  } catch {
+    return false // It has not started yet.
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', (cause) => reject(infra(`no free port: ${explain(cause)}`, cause)))
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() =>
+        typeof address === 'object' && address ? resolve(address.port) : reject(infra('no free port')),
+      )
+    })
+  })
+}

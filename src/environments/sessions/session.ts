@@ -1,0 +1,23 @@
+/** A session elsewhere: it has a state and an end. A bridge makes one for each rollout. */
+
+/** View of a session after its begin or after an action. */
+export type Shown = {
+  readonly observation: string
+  /** Admissible actions. Empty if actions are texts. */
+  readonly admissible: readonly string[]
+  readonly reward: number
+  readonly done: boolean
+  /** True if the action neither did nor answered anything, e.g. if it was no action at all. */
+  readonly void?: boolean
+}
+
+/**
+ * Calls come one at a time. An error with code `rollout.infra` is a fault of the infrastructure. Any other
+ * error is a fault of the environment.
+ */
+export interface Session {
+  begin(): Promise<Shown>
+  act(action: string): Promise<Shown>
+  /** Ends the session, in the middle of a call too. Never rejects. */
+  close(): Promise<void>
+}
