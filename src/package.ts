@@ -141,7 +141,7 @@ export function codeDigest(): string {
   return code
 }
 
-function moduleUrl(source: URL): URL {
+export function moduleUrl(source: URL): URL {
   return SOURCES ? source : new URL(source.href.replace(/\.ts$/, '.js'))
 }
 

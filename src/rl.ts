@@ -35,6 +35,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   diff: () => import('./cli/diff.ts'),
   why: () => import('./cli/why.ts'),
   rescore: () => import('./cli/rescore.ts'),
+  audit: () => import('./cli/audit.ts'),
   whatif: () => import('./cli/whatif.ts'),
   ask: () => import('./cli/ask.ts'),
   'compare-judges': () => import('./cli/compare-judges.ts'),
