@@ -18,7 +18,7 @@ export const command: Command = {
 rl status RUN [--json]
 
 Asks the head over NATS if it runs, and always reads the log. An actor that no longer answers is shown as silent.
-Of a run on several machines it shows each host: roles, slots, rate, round trip, code, last error. Those with trouble come first.
+Of a run on several machines it shows each host: roles, slots, rate, round trip, clock, code, last error. Those with trouble come first.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
@@ -117,7 +117,7 @@ function hostLines({ hosts }: LiveRun): string[] {
       ', ',
     ),
     ...table(
-      ['host', 'roles', 'slots', 'a minute', 'round trip', 'code', 'last error'],
+      ['host', 'roles', 'slots', 'a minute', 'round trip', 'clock', 'code', 'last error'],
       shown.map(hostCells),
     ).text.split('\n'),
     ...moreLine(total.hosts - shown.length, 'hosts; --json has 200'),
@@ -131,6 +131,7 @@ function hostCells({
   slots,
   perMinute,
   roundTripMs,
+  clockAheadMs,
   codes,
   isOther,
   lastError,
@@ -143,9 +144,18 @@ function hostCells({
     slots,
     perMinute === null ? '-' : perMinute.toFixed(1),
     roundTripMs === null ? '-' : `${roundTripMs} ms`,
+    clockText(clockAheadMs),
     `${codes.map(codeText).join(', ')}${isOther ? ' OTHER' : ''}`,
     lastError === null ? '-' : `${ago(lastError.time)} ago: ${lastError.error.slice(0, 60)}`,
   ]
+}
+
+/** Older heads tell no clocks. */
+function clockText(aheadMs: number | null | undefined): string {
+  if (aheadMs === null || aheadMs === undefined) return '-'
+  return Math.abs(aheadMs) < 1_000
+    ? 'in time'
+    : `${seconds(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead' : 'behind'}`
 }
 
 const moreLine = (count: number, what: string) => (count > 0 ? [`and ${count} more ${what}`] : [])

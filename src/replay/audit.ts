@@ -9,7 +9,7 @@ import { type AuditRow, auditRows } from './audit-rows.ts'
 import { needsOfAll, remembered } from './rescore.ts'
 import { checkRescored } from './rescored-keys.ts'
 
-export type Finding = Suspicion & {
+type Finding = Suspicion & {
   readonly name: string
   readonly says: string
   /** Keys that take the cause away. */

@@ -15,7 +15,7 @@ export const ATTACKS = [
   'other-version',
   'execution',
 ] as const
-export type Attack = (typeof ATTACKS)[number]
+type Attack = (typeof ATTACKS)[number]
 
 export type GuessOptions = {
   /** Kind of break, at the first step of each session. */

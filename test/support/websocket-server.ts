@@ -46,7 +46,7 @@ export function acceptSockets(server: Server, accept: (peer: Peer) => Handlers):
   })
 }
 
-export function frame(opcode: number, body: Buffer): Buffer {
+function frame(opcode: number, body: Buffer): Buffer {
   const head = Buffer.alloc(body.length < 126 ? 2 : body.length < 65_536 ? 4 : 10)
   head[0] = 0x80 | opcode
   if (head.length === 2) head[1] = body.length

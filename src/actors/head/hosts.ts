@@ -19,6 +19,8 @@ export type HostRow = {
   readonly perMinute: number | null
   /** Longest way to the broker and back, in ms. Null if no process tells it. */
   readonly roundTripMs: number | null
+  /** How far its clock is ahead of the head's, in ms: the smallest distance that a process told. Null if none does. */
+  readonly clockAheadMs: number | null
   /** Different codes of its processes. Null stands for a process that tells none. */
   readonly codes: readonly Code[]
   /** Whether a process has other code than the head. */
@@ -127,6 +129,10 @@ function rowOf(
     found.set(code?.digest, code)
   }
   const ways = members.flatMap(({ roundTripMs }) => roundTripMs ?? [])
+  // A busy process is heard late, so the smallest distance is nearest to the truth.
+  const clocks = members
+    .flatMap(({ clockAheadMs }) => clockAheadMs ?? [])
+    .sort((a, b) => Math.abs(a) - Math.abs(b))
   const failed = members.flatMap(({ worker }) => errors.get(worker) ?? [])
   return {
     host: members[0]?.host ?? '',
@@ -135,6 +141,7 @@ function rowOf(
     slots: sum(members.map(({ slots }) => slots ?? 0)),
     perMinute: sumOfKnown(members.map(({ perMinute }) => perMinute)),
     roundTripMs: ways.length === 0 ? null : Math.max(...ways),
+    clockAheadMs: clocks[0] ?? null,
     codes: [...found.values()],
     isOther: [...found.values()].some((code) => isOtherCode(code, own)),
     lastError: failed.toSorted((a, b) => b.time - a.time)[0] ?? null,

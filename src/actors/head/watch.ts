@@ -42,9 +42,11 @@ export type WatchedActor = ActorStatus & {
   readonly stalled: boolean
   /** Pieces of work that it did in the last minute. Null if that is not known. */
   readonly perMinute: number | null
+  /** How far its clock is ahead of the head's, in ms. Absent if it does not tell its clock. */
+  readonly clockAheadMs?: number
 }
 
-type Entry = { status: ActorStatus; heardAt: number; stalled: boolean; rate: WorkRate }
+type Entry = { status: ActorStatus; heardAt: number; stalled: boolean; rate: WorkRate; clockAheadMs?: number }
 
 /** Shape of a heartbeat. Any publisher of heartbeats may publish nonsense, which is ignored. */
 export const HEARTBEAT = z.object({
@@ -74,6 +76,7 @@ export const HEARTBEAT = z.object({
   slots: z.int().nonnegative().optional(),
   done: z.int().nonnegative().optional(),
   roundTripMs: z.number().nonnegative().optional(),
+  at: z.number().optional(),
   counters: z.record(z.string().max(200), z.number()),
   leaving: z.boolean(),
 }) satisfies z.ZodType<ActorStatus>
@@ -126,7 +129,7 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
     } else if (entries.has(status.worker) || actorsOf(status.role) < MOST_ACTORS) {
       const heardAt = clock.monotonic()
       const rate = rateAfter(entries.get(status.worker)?.rate, status.done ?? 0, heardAt)
-      entries.set(status.worker, { status, heardAt, stalled: false, rate })
+      entries.set(status.worker, { status, heardAt, stalled: false, rate, ...clockOf(status, clock.now()) })
     }
   }
 
@@ -207,11 +210,12 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
     },
     actors() {
       const now = clock.monotonic()
-      return [...entries.values()].map(({ status, heardAt, stalled, rate }) => ({
+      return [...entries.values()].map(({ status, heardAt, stalled, rate, clockAheadMs }) => ({
         ...status,
         silentMs: Math.round(now - heardAt),
         stalled,
         perMinute: status.done === undefined ? null : perMinuteOf(rate, status.done, now),
+        ...(clockAheadMs === undefined ? {} : { clockAheadMs }),
       }))
     },
     forget(pid, place = platform.self.place) {
@@ -228,4 +232,12 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
       for (const unsubscribe of leave) unsubscribe()
     },
   }
+}
+
+/** A heartbeat is half a round trip old when it comes. */
+function clockOf(
+  { at, roundTripMs = 0 }: Pick<ActorStatus, 'at' | 'roundTripMs'>,
+  now: number,
+): { readonly clockAheadMs?: number } {
+  return at === undefined ? {} : { clockAheadMs: Math.round(at + roundTripMs / 2 - now) }
 }

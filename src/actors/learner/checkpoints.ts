@@ -42,7 +42,7 @@ export function isVersionPath(role: ModelRole, version: number, path: string): b
 }
 
 /** Deletes the folder of a version. Errors: those of the file system. */
-export async function removeVersion(run: string, role: ModelRole, data: Holder['data']): Promise<void> {
+async function removeVersion(run: string, role: ModelRole, data: Holder['data']): Promise<void> {
   if (data.checkpoint === null || !isVersionPath(role, data.version, data.checkpoint.path)) return
   await rm(checkpointFolder(run, data.checkpoint), { recursive: true, force: true })
 }

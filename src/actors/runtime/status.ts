@@ -31,6 +31,8 @@ export type ActorStatus = {
   readonly done?: number
   /** Last measured way to the broker and back, in ms. Absent before the first. */
   readonly roundTripMs?: number
+  /** Its own clock when it told this (ms since 1970). Older actors do not tell it. */
+  readonly at?: number
   /** Counters of its worker, by name. */
   readonly counters: Readonly<Record<string, number>>
   /** True in the last heartbeat of an actor that ends of its own accord. */
@@ -108,6 +110,7 @@ export function openStatus(options: StatusOptions): Status {
         slots: slotsOf(worker),
         done: done(),
         ...(roundTripMs === undefined ? {} : { roundTripMs }),
+        at: platform.clock.now(),
         counters: worker.counters?.() ?? {},
         leaving: leaving(),
       }

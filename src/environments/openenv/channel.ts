@@ -7,7 +7,7 @@ import { isRecord } from '../../is-record.ts'
 import { broken, infra } from '../sessions/fault.ts'
 
 /** Longest message that is parsed, in characters. */
-export const MOST_CHARACTERS = 8 * 1024 * 1024
+const MOST_CHARACTERS = 8 * 1024 * 1024
 
 export type Reply = { readonly type: string; readonly data: Readonly<Record<string, unknown>> }
 

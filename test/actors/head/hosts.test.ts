@@ -35,15 +35,15 @@ const codesOf = (actors: readonly WatchedActor[]) => new Map(actors.map(({ worke
 test('a row has the roles, slots, rate, round trip and code of its host', () => {
   const actors = [
     actor('a', 'head', 0, { slots: 0, perMinute: null }),
-    actor('b', 'environment', 0, { roundTripMs: 7 }),
-    actor('b', 'environment', 1),
+    actor('b', 'environment', 0, { roundTripMs: 7, clockAheadMs: -3_600_000 }),
+    actor('b', 'environment', 1, { clockAheadMs: -3_600_900 }),
     actor('b', 'policy', 0, { slots: 0, perMinute: 0 }),
   ]
   const { total, rows } = hostsOf(actors, codesOf(actors), new Map())
   const ofB = rows.find(({ host }) => host === 'b')
   assert.equal(ofB, {
     ...{ host: 'b', roles: { environment: 2, policy: 1 }, silent: 0, slots: 128, perMinute: 20 },
-    ...{ roundTripMs: 7, codes: [own], isOther: false, lastError: null },
+    ...{ roundTripMs: 7, clockAheadMs: -3_600_000, codes: [own], isOther: false, lastError: null },
   })
   assert.equal(total, { hosts: 2, processes: 4, silent: 0, otherCode: 0, slots: 128, perMinute: 20 })
 })
@@ -126,7 +126,10 @@ test('the head tells what its hosts do, and rl status shows it', async () => {
   const worker = environmentWorker(undefined, { concurrency: 12 })
   const here = await startActor({ role: 'environment', run: 'test', address, heartbeatMs: 200, worker })
   const bus = await connectBus(head.addressOf('policy-worker'))
-  const { perMinute, silentMs, stalled, ...status } = actor('far-away', 'policy', 1, { heartbeatMs: 600_000 })
+  const { perMinute, silentMs, stalled, ...status } = actor('far-away', 'policy', 1, {
+    heartbeatMs: 600_000,
+    at: Date.now() - 3_600_000,
+  })
   bus.publish(subjectsOf('test').tapOf('heartbeat', 'policy-worker'), pack(status))
   await until('both are heard', () => head.watch.actors().length === 2)
   await until('a way was measured', () => here.status().roundTripMs !== undefined)
@@ -137,7 +140,11 @@ test('the head tells what its hosts do, and rl status shows it', async () => {
   const shown = startProcess(['src/rl.ts', 'status', 'test'], { RL_RUNS: root })
   assert.is(await shown.status, 0, shown.output())
   assert.match(shown.output(), /2 hosts, 2 processes, 76 slots/)
-  assert.match(shown.output(), /far-away +policy +64 /)
+  assert.match(shown.output(), /far-away +policy +64 .* 60 min behind/)
+  const ofFar = live.hosts.rows.find(({ host }) => host === 'far-away')
+  const ofHere = live.hosts.rows.find(({ host }) => host !== 'far-away')
+  assert.ok((ofFar?.clockAheadMs ?? 0) < -3_500_000, `${ofFar?.clockAheadMs} ms`)
+  assert.ok(Math.abs(ofHere?.clockAheadMs ?? 1e9) < 600_000, `${ofHere?.clockAheadMs} ms`)
   await bus.close()
   await here.stop()
   await head.close()
