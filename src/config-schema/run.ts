@@ -54,6 +54,12 @@ export const run = section({
     .describe(
       'Number of policy versions that a rollout may be behind. 0 is synchronous. With 1 an iteration begins while the one before is still trained on.',
     ),
+  barrier: z
+    .boolean()
+    .optional()
+    .describe(
+      'With `maxStaleness` above 0: whether an iteration waits until all rollouts of the one before are over. A new run says `false` if it has tasks enough: rollouts are asked for as new versions come, so no host waits for the slowest rollout. Runs that say nothing wait.',
+    ),
   replicas: z
     .int()
     .min(1)

@@ -55,6 +55,18 @@ export function trains(
   return MODEL_PROVIDERS.find(provider, models.module)?.trains === true
 }
 
+/** Most tasks that one iteration plays: those for training, and candidates beside them. */
+function tasksOfIteration({ environment, adaptation }: Config): number {
+  const beside = adaptation.enabled && adaptation.candidates !== 'within'
+  return environment.tasksPerIteration * (beside ? 2 : 1)
+}
+
+/** Whether iterations that are played side by side find tasks that no other plays. */
+export function hasTasksForAll(config: Config): boolean {
+  const { tasks } = config.environment
+  return tasks === null || tasks >= tasksOfIteration(config) * (config.run.maxStaleness + 1)
+}
+
 /**
  * Checks the nested deadlines. An inner one must end before the outer one, or a late scorer finds a dead
  * worker.
@@ -139,6 +151,18 @@ function checkSense(config: Config, refuse: Refuse): void {
       'run.keepVersions',
       `${run.keepVersions} is not more than run.maxStaleness (${run.maxStaleness})`,
       'rollouts of an older version still ask for it',
+    )
+  if (run.barrier !== undefined && run.maxStaleness === 0)
+    refuse(
+      'run.barrier',
+      `${run.barrier} says nothing if run.maxStaleness is 0: an iteration waits for the one before`,
+      'set run.maxStaleness to 1 or more, or leave it out',
+    )
+  if (run.barrier === false && !hasTasksForAll(config))
+    refuse(
+      'run.barrier',
+      `${environment.tasks} tasks are too few for ${run.maxStaleness + 1} iterations at a time: each may play ${tasksOfIteration(config)}, and a task is played once at a time`,
+      `set environment.tasks to ${tasksOfIteration(config) * (run.maxStaleness + 1)} or more, or run.barrier true`,
     )
   if (environment.minGroupSize > environment.rolloutsPerTask)
     refuse(

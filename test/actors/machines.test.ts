@@ -94,6 +94,40 @@ test('with staleness an iteration begins while the one before is trained on, and
   assert.ok(overlaps > 0, 'no rollout was ever played by an older policy')
 })
 
+test('without a barrier rollouts are asked for as versions come, and never more than staleness allows', () => {
+  for (const maxStaleness of [1, 2]) {
+    const config = smallConfig({
+      run: { iterations: 6, evaluateEvery: 3, maxStaleness, barrier: false },
+      environment: {
+        ...{ name: 'simulated', tasks: 6 * (maxStaleness + 1), tasksPerIteration: 3 },
+        ...{ rolloutsPerTask: 4, minGroupSize: 2 },
+      },
+    })
+    const { tasksPerIteration, rolloutsPerTask } = config.environment
+    const batch = tasksPerIteration * rolloutsPerTask
+    let early = 0
+    for (let seed = 0; seed < 20; seed++) {
+      const loop = playLoop({ config, order: shuffled(seed), restartAt: new Set([seed * 20]) })
+      assertWhole(loop, 6)
+      let version = 0
+      let asked = 0
+      const open = new Set<string>()
+      for (const { type, data } of loop.log) {
+        if (type === 'PolicyUpdated') version = data.version
+        if (type === 'IterationStarted' && open.size > 0) early++
+        if (type === 'TrajectoryCompleted' || type === 'RolloutFailed') open.delete(data.rollout)
+        if (type !== 'RolloutRequested' || data.purpose === 'evaluation') continue
+        open.add(data.rollout)
+        assert.ok(data.iteration - 1 - data.policyVersion <= maxStaleness)
+        // Candidates are played beside.
+        if (data.purpose === 'train') asked++
+        assert.ok(asked <= (version + maxStaleness + 1) * batch, `${asked} rollouts at version ${version}`)
+      }
+    }
+    assert.ok(early > 0, 'an iteration begins while rollouts of another are played')
+  }
+})
+
 test('with staleness too it is decided on the candidate that was played, and on its own parent', () => {
   const config = smallConfig({ run: { iterations: 6, evaluateEvery: 6, maxStaleness: 1 } })
   let decided = 0

@@ -1,4 +1,6 @@
 /** What holds of the log of every run, whatever happened to it. */
+
+import type { LoggedEvent } from '../../src/events/catalogue.ts'
 import { digestOf } from '../../src/events/digest.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { verifyLog } from '../../src/events/verify.ts'
@@ -42,6 +44,7 @@ export function violationsOf(
         found.push(`${type} at ${event.position} was decided by ${actor}, which had lost its role`)
     }
     for (const rollout of asked) if (!ends.has(rollout)) found.push(`rollout ${rollout} was lost`)
+    found.push(...agesOf(events))
     const digest = digestOf(events)
     if (expected?.digest && digest !== expected.digest)
       found.push(`the digest is ${digest}, undisturbed ${expected.digest}`)
@@ -49,6 +52,19 @@ export function violationsOf(
   } finally {
     log.close()
   }
+}
+
+/** Rollouts that were asked of a policy further behind than the run allows. */
+function agesOf(events: readonly LoggedEvent[]): string[] {
+  let most = 0
+  const found: string[] = []
+  for (const { type, data } of events) {
+    if (type === 'RunStarted') most = Number((data.config.run as { maxStaleness?: number }).maxStaleness ?? 0)
+    if (type !== 'RolloutRequested' || data.purpose === 'evaluation') continue
+    const age = data.iteration - 1 - data.policyVersion
+    if (age > most) found.push(`rollout ${data.rollout} is ${age} versions behind`)
+  }
+  return found
 }
 
 /** Types that only deciders make. */

@@ -10,6 +10,7 @@ const RUNS: readonly Config[] = [
   worldConfig({ run: { seed: 2, iterations: 3 }, simulation: { failureShare: 0.1 } }),
   worldConfig({ run: { seed: 3, maxStaleness: 1 } }),
   worldConfig({ run: { seed: 4, iterations: 2 } }),
+  worldConfig({ run: { seed: 5, maxStaleness: 1, barrier: false }, environment: { tasks: 8 } }),
 ]
 /** Where rollouts may be stale, what is decided depends on what comes first. */
 const isSynchronous = ({ run }: Config) => run.maxStaleness === 0

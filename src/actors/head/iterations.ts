@@ -148,20 +148,24 @@ export function rolloutsOutstanding(context: HeadContext): boolean {
 }
 
 /**
- * Returns true if the next iteration may begin. A synchronous run waits for the previous one. With staleness s it waits
- * until iteration - 1 - s is completed and nothing is being played. So no rollout is played by a policy more than s
- * versions behind.
+ * Returns true if the next iteration may begin. A synchronous run waits for the previous one. With staleness s and a barrier it
+ * waits until iteration - 1 - s is completed and nothing is being played. Without a barrier it waits for version
+ * iteration - 1 - s of both models alone. So no rollout is played by a policy more than s versions behind, and with a batch of B
+ * rollouts no more than (version + s + 1) x B are asked for (AReaL, arXiv 2505.24298, equation 3).
  */
 export function mayBegin(context: HeadContext, run: RunConfig): boolean {
   const next = context.newest + 1
-  if (context.last !== null || next > run.iterations || context.completed < next - 1 - run.maxStaleness)
-    return false
-  if (context.newest > context.completed) {
-    if (context.newest === 0) return false
-    const book = context.books.get(context.newest)
-    return book !== undefined && rolloutsOver(book)
+  if (context.last !== null || next > run.iterations) return false
+  const isOpen = context.newest > context.completed
+  // The first measurement is by itself.
+  if (isOpen && context.newest === 0) return false
+  const newest = context.books.get(context.newest)
+  if (run.maxStaleness > 0 && run.barrier === false) {
+    const trained = Math.min(context.policyVersion, context.rewardModelVersion)
+    return next - 1 - run.maxStaleness <= trained && (!isOpen || newest?.planned === true)
   }
-  return true
+  if (context.completed < next - 1 - run.maxStaleness) return false
+  return !isOpen || (newest !== undefined && rolloutsOver(newest))
 }
 
 export function iterationResult(context: HeadContext, iteration: number): EventData<'IterationCompleted'> {

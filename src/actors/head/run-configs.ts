@@ -1,6 +1,7 @@
 /** Which config a head runs under: a new one, or that of a run that exists already. */
 import type { RunFolder } from '../../broker/connection.ts'
 import { WIDTH, wrap } from '../../columns.ts'
+import { hasTasksForAll } from '../../config/checks.ts'
 import { differencesFrom } from '../../config/differences.ts'
 import { type Config, loggedConfig, openConfig } from '../../config.ts'
 import { loadSetting } from '../../environments/settings.ts'
@@ -17,7 +18,11 @@ type Configs = { readonly first: Config; readonly config: Config }
 export async function newConfig({ config: file, set, roles, cluster }: StartOptions): Promise<Configs> {
   const brokers = cluster?.split(',').length ?? 1
   const replicated = brokers > 1 ? [`run.replicas=${Math.min(brokers, 5)}`, ...set] : set
-  const config = await openConfig({ file, set: replicated, env: process.env })
+  const asked = await openConfig({ file, set: replicated, env: process.env })
+  const waits = asked.run.maxStaleness === 0 || asked.run.barrier !== undefined || !hasTasksForAll(asked)
+  const config = waits
+    ? asked
+    : await openConfig({ file, set: ['run.barrier=false', ...replicated], env: process.env })
   if (roles.includes('policy')) await checkFirstTurns(config)
   return { first: config, config }
 }

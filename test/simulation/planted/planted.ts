@@ -25,6 +25,17 @@ export type Edit = { readonly file: string; readonly from: string; readonly to: 
 
 export const PLANTED: readonly Planted[] = [
   {
+    name: 'too-stale',
+    what: 'an iteration begins one version too early, so its rollouts are older than the run allows',
+    edits: [
+      {
+        file: 'src/actors/head/iterations.ts',
+        from: 'return next - 1 - run.maxStaleness <= trained &&',
+        to: 'return next - 2 - run.maxStaleness <= trained &&',
+      },
+    ],
+  },
+  {
     name: 'acknowledged-in-hand',
     what: 'work that comes again while it is in hand is called done: it was the only copy',
     edits: [
