@@ -104,7 +104,7 @@ export function weightsRelay({ log, server, folder, say }: RelayOptions): Hono {
   async function refuseStrangers(request: Request): Promise<void> {
     const answer = await ask(`${root}/v1/models`, {
       headers: headersOf(request.headers),
-      signal: request.signal,
+      signal: AbortSignal.any([request.signal, AbortSignal.timeout(ANSWER_MS)]),
     })
     await answer.body?.cancel()
     if (answer.status === 401 || answer.status === 403)
