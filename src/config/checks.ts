@@ -259,6 +259,10 @@ function checkParts(setting: Setting, { environment, rewardModel, learning }: Co
       lacks('judging'),
       'add --set rewardModel.mode=off --set learning.reward=outcome',
     )
-  if (!setting.progress && learning.reward === 'progress')
-    refuse('learning.reward', lacks('progress'), 'use outcome or integrated')
+  for (const [reward, part] of [
+    ['progress', 'progress'],
+    ['outlook', 'falls'],
+  ] as const)
+    if (!setting[part] && learning.reward === reward)
+      refuse('learning.reward', lacks(part), 'use outcome or integrated')
 }

@@ -40,10 +40,10 @@ function checkLearns(config: Config, refuse: Refuse): void {
       'a local judge begins with the weights of a local policy, and there is none',
       'use rewardModel.provider openai, or --set rewardModel.mode=off',
     )
-  if (rewardModel.mode === 'off' && learning.reward === 'progress')
+  if (rewardModel.mode === 'off' && (learning.reward === 'progress' || learning.reward === 'outlook'))
     refuse(
       'rewardModel.mode',
-      "'off' measures no progress, and learning.reward is 'progress': nothing would be learned",
+      `'off' measures no progress, and learning.reward is '${learning.reward}': nothing would be learned`,
       'add --set rewardModel.mode=fixed --set rewardModel.provider=environment, or --set learning.reward=outcome',
     )
 }

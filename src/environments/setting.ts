@@ -64,6 +64,11 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
    * progress. Resolves to null if it cannot tell.
    */
   progress?(environment: E, task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
+  /**
+   * Resolves to what each step of an episode really gained: by how much the estimate of the steps that remain fell, luck included.
+   * Resolves to null if it cannot tell. The reward `outlook` is made of it.
+   */
+  falls?(environment: E, task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
   /** True if every turn names a role. */
   readonly roles?: true
   /** Resolves to the text of a task's own solution, as actions in lines. Resolves to null if there is none. */

@@ -95,6 +95,16 @@ export function guardedParts(setting: Setting, theirs: Theirs): Partial<Setting>
         actions,
       )) ?? null
   }
+  if (setting.falls) {
+    const falls = setting.falls.bind(setting)
+    parts.falls = async (environment, task, seed, actions) =>
+      (await ask(falls, 'falls', { check: progressCheck(actions.length) })(
+        environment,
+        task,
+        seed,
+        actions,
+      )) ?? null
+  }
   if (setting.reference)
     parts.reference = ask(setting.reference.bind(setting), 'reference', {
       check: shape(z.string().nullable()),

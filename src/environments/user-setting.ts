@@ -89,6 +89,7 @@ const settingSchema = z.strictObject({
   roles: z.literal(true).optional(),
   reference: fn.optional(),
   progress: fn.optional(),
+  falls: fn.optional(),
   runtime: fn.optional(),
   userParts: fn.optional(),
   simulated: z.literal(true).optional(),

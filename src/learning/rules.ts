@@ -41,6 +41,7 @@ export type RolloutField =
   | 'roles'
   | 'criteria'
   | 'reference'
+  | 'falls'
 
 /** A rollout with an outcome, as a rule sees it. */
 export type PlayedRollout = {
@@ -80,6 +81,8 @@ export type PlayedRollout = {
   readonly criteria?: readonly (readonly string[])[] | null
   /** Text of the task's own solution. Null as above. */
   readonly reference?: string | null
+  /** [steps] by how much the environment's estimate of the remaining steps fell. Null as above. */
+  readonly falls?: readonly number[] | null
 }
 
 /** R[t] = outcome weight x outcome + step weight x steps[t]. An integrated reward has the weights 1 and lambda (paper section 2.2). */

@@ -49,6 +49,18 @@ export const STEP_REWARDS: readonly StepRewardRule[] = [
     }),
     weights: ({ lambda }) => ({ outcome: 1, step: lambda }),
   },
+  {
+    name: 'outlook',
+    version: 1,
+    formula: 'R_t = O + lambda x clip((V_t - V_t+1) / 2, -1, 1), V the expected number of steps that remain',
+    source: 'a choice of this project: a potential as in Ng et al. 1999, without discount',
+    needs: 'falls',
+    parts: ({ value, falls, actions }) => ({
+      outcome: 2 * value - 1,
+      steps: actions.map((_, step) => Math.max(-1, Math.min(1, (falls?.[step] ?? 0) / 2))),
+    }),
+    weights: ({ lambda }) => ({ outcome: 1, step: lambda }),
+  },
   gated,
   grounded,
   pessimistic,

@@ -67,11 +67,18 @@ export function* completedIterations(
       const group = purpose === 'evaluation' ? undefined : iterations.get(iteration)?.groups.get(slot)
       if (group && outcome.kind === 'scored') group.rollouts.push(keptOf(event.data, needs))
     } else if (event.type === 'StepScored') {
-      const { rollout, step, judgements, probability, progress, iteration } = event.data
+      const { rollout, step, judgements, probability, progress, fall, iteration } = event.data
       const scores = judgements.map(({ score, criterion }) =>
         criterion === undefined ? { score } : { score, criterion },
       )
-      iterations.get(iteration)?.scored.push({ rollout, step, probability, progress, judgements: scores })
+      iterations.get(iteration)?.scored.push({
+        rollout,
+        step,
+        probability,
+        progress,
+        judgements: scores,
+        ...(fall === undefined ? {} : { fall }),
+      })
     } else if (event.type === 'TaskAccepted' || event.type === 'TaskRejected') {
       if (event.data.task !== null) iterations.get(event.data.iteration)?.decisions.push(event)
     } else if (event.type === 'IterationCompleted') {

@@ -130,6 +130,7 @@ const INPUT: { readonly [N in Need]: string } = {
   roles: 'roles of steps',
   criteria: 'criteria of votes (rewardModel.criteria)',
   reference: 'reference solutions (environment.reference)',
+  falls: 'falls of the estimate (learning.reward outlook)',
 }
 
 function rowOf(

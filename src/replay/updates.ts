@@ -42,7 +42,8 @@ export function openUpdates(): Updates {
   const patterns = new Map<string, Scored['judgements']>()
 
   function votesOnly(scored: Scored): Scored {
-    const { rollout, iteration, step, task, rewardModelVersion, judgements, probability, progress } = scored
+    const { rollout, iteration, step, task, rewardModelVersion, judgements, probability, progress, fall } =
+      scored
     const pattern = judgements.map(({ score, criterion = '' }) => `${score}${criterion}`).join()
     const votes =
       patterns.get(pattern) ??
@@ -51,7 +52,8 @@ export function openUpdates(): Updates {
         ...(criterion === undefined ? {} : { criterion }),
       }))
     patterns.set(pattern, votes)
-    return { rollout, iteration, step, task, rewardModelVersion, judgements: votes, probability, progress }
+    const estimates = { probability, progress, ...(fall === undefined ? {} : { fall }) }
+    return { rollout, iteration, step, task, rewardModelVersion, judgements: votes, ...estimates }
   }
 
   function iterationOf(iteration: number): Iteration {

@@ -56,6 +56,16 @@ test('no order of rollouts changes a bit, and every result is finite', () => {
   )
 })
 
+test('outlook: half of what the estimate fell by, within [-1, 1]; without falls the outcome alone', () => {
+  const outlook = STEP_REWARDS.find(({ name }) => name === 'outlook')
+  assert.ok(outlook)
+  const actions = ['a', 'b', 'c', 'd']
+  const parts = (falls: readonly number[] | null) =>
+    outlook.parts({ ...PLAYED, value: 1, actions, falls }, { score: 'expected' })
+  assert.equal(parts([1, -1, 5, -9]), { outcome: 1, steps: [0.5, -0.5, 1, -1] })
+  assert.equal(parts(null), { outcome: 1, steps: [0, 0, 0, 0] })
+})
+
 test('gated: steps count where the outcome is good enough; none is good enough: outcomes alone', () => {
   const score = { score: 'sampled' } as const
   for (const [delta, value, steps] of [

@@ -68,4 +68,6 @@ export const setting = defineSetting<WebEnvironment, ReturnType<typeof keys>>({
   },
   expert: (environment) => environment.expert,
   progress: (environment, task, _seed, actions) => environment.progress(task, actions),
+  // Nothing is hidden on a page, so what a step was expected to gain is what it gained.
+  falls: (environment, task, _seed, actions) => environment.progress(task, actions),
 })

@@ -36,7 +36,10 @@ export type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps' | 'action
   >
 
 /** Parts of a judged step that enter its reward. */
-export type JudgedStep = Pick<EventData<'StepScored'>, 'rollout' | 'step' | 'probability' | 'progress'> & {
+export type JudgedStep = Pick<
+  EventData<'StepScored'>,
+  'rollout' | 'step' | 'probability' | 'progress' | 'fall'
+> & {
   /** `criterion` is what the vote is about, and null if it is about the step as a whole. */
   readonly judgements: readonly { readonly score: -1 | 0 | 1; readonly criterion?: string }[]
 }
@@ -78,6 +81,7 @@ export function playedRollout(
     ...marksOf(trajectory, needs),
     ...figuresOf(trajectory, needs),
     criteria: needs.has('criteria') ? criteriaOf(each) : null,
+    falls: needs.has('falls') ? fallsOf(each) : null,
   }
 }
 
@@ -94,6 +98,12 @@ function figuresOf(
     roles: needs.has('roles') ? (roles ?? null) : null,
     reference: needs.has('reference') ? (reference ?? null) : null,
   }
+}
+
+/** Returns by how much the estimate of the rest fell, [steps]. Returns null if a step does not say it. */
+function fallsOf(each: readonly (JudgedStep | undefined)[]): readonly number[] | null {
+  const falls = each.flatMap((one) => one?.fall ?? [])
+  return falls.length === each.length ? falls : null
 }
 
 /** Returns what each vote is about, [steps][votes]. Returns null if a vote does not say it. */

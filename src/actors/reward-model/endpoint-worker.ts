@@ -20,7 +20,7 @@ import { framesOf } from '../rollout/frames.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
 import type { JobContext } from '../runtime/worker.ts'
-import { isMeasured, toldProgress } from './measured.ts'
+import { estimateAt, isMeasured, NO_ESTIMATES, toldEstimates } from './measured.ts'
 import type { OpenedJudge } from './opened-judge.ts'
 import { promptedJudgeBatch } from './prompted-batch.ts'
 import {
@@ -84,7 +84,7 @@ export async function openEndpointJudge(
     const judged = await trajectories.find(job.iteration, [...seeds.keys()])
     const events = await Promise.all(
       judged.map(async (trajectory) => {
-        const { rollout, iteration, seed, observations, actions } = trajectory
+        const { rollout, iteration, observations, actions } = trajectory
         const episode = {
           goal: task.goal,
           observations,
@@ -105,9 +105,9 @@ export async function openEndpointJudge(
             }),
           ),
         )
-        const progress = isMeasured(trajectory, rewardModel.expert.measuredRollouts, config)
-          ? await toldProgress(tell, opened, task, seed, actions)
-          : null
+        const estimates = isMeasured(trajectory, rewardModel.expert.measuredRollouts, config)
+          ? await toldEstimates(tell, opened, config, task, trajectory)
+          : NO_ESTIMATES
         const judgeMs = Math.round(performance.now() - startedMs)
         return actions.map((_, step): NewEvent => {
           const own = judgements.slice(step * samples, (step + 1) * samples)
@@ -121,7 +121,7 @@ export async function openEndpointJudge(
               rewardModelVersion: job.rewardModelVersion,
               ...entered(own),
               probability: null,
-              progress: progress ? itemAt(progress, step) : null,
+              ...estimateAt(estimates, step),
               promptSha256: prompt.sha256,
               ...(step === 0 ? { timing: { judgeMs } } : {}),
             },

@@ -15,7 +15,7 @@ import { fixedLearner } from '../learner/fixed-learner.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
 import type { JobContext } from '../runtime/worker.ts'
-import { toldProgress } from './measured.ts'
+import { estimateAt, toldEstimates } from './measured.ts'
 import type { OpenedJudge } from './opened-judge.ts'
 import { promptedJudgeBatch } from './prompted-batch.ts'
 
@@ -39,16 +39,22 @@ export function openEnvironmentJudge(config: Config, opened: OpenSetting, log: L
       job.rollouts.map(({ rollout }) => rollout),
     )
     const events: NewEvent[] = []
-    for (const { rollout, iteration, seed, actions } of judged) {
+    for (const trajectory of judged) {
+      const { rollout, iteration, actions } = trajectory
       const startedMs = performance.now()
-      const progress = await toldProgress(faultTeller(context), opened, task, seed, actions)
+      const estimates = await toldEstimates(faultTeller(context), opened, config, task, trajectory)
       const judgeMs = Math.round(performance.now() - startedMs)
       for (const step of actions.keys())
         events.push({
           type: 'StepScored',
           data: {
             ...{ rollout, iteration, step, task: job.task, rewardModelVersion: job.rewardModelVersion },
-            ...verdictOn({ actions, step, progress, task: job.task }, causes, rewardModel.samples),
+            ...verdictOn(
+              { actions, step, progress: estimates.progress, task: job.task },
+              causes,
+              rewardModel.samples,
+            ),
+            ...estimateAt(estimates, step),
             ...(step === 0 ? { timing: { judgeMs } } : {}),
           },
         })

@@ -26,7 +26,7 @@ import { coldStartRewardModel, type TaughtOptions } from './cold-start.ts'
 import { chainTokens, type Judgements, judgeEpisodes } from './judge.ts'
 import { chatJudgeCodec, type JudgeCodec, judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
-import { isMeasured, toldProgress } from './measured.ts'
+import { isMeasured, NO_ESTIMATES, toldEstimates } from './measured.ts'
 import type { OpenedJudge } from './opened-judge.ts'
 import { scoredSteps } from './scored-steps.ts'
 
@@ -160,12 +160,11 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     durationMs: number,
     tell: TellFault,
   ): Promise<NewEvent[]> {
-    const { seed, actions } = trajectory
-    const progress = isMeasured(trajectory, rewardModel.expert.measuredRollouts, config)
-      ? await toldProgress(tell, opened, await tasks.find(task), seed, actions)
-      : null
+    const estimates = isMeasured(trajectory, rewardModel.expert.measuredRollouts, config)
+      ? await toldEstimates(tell, opened, config, await tasks.find(task), trajectory)
+      : NO_ESTIMATES
     return scoredSteps(
-      { trajectory, task, rewardModelVersion, judgements, progress, durationMs },
+      { trajectory, task, rewardModelVersion, judgements, estimates, durationMs },
       causes,
       rewardModel.criteria !== undefined,
     )

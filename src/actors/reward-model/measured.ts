@@ -2,7 +2,9 @@ import type { RulesConfig } from '../../config-schema/sections.ts'
 import type { Task } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { EventData } from '../../events/catalogue.ts'
+import { itemAt } from '../../item-at.ts'
 import { rulesOf } from '../../learning/registry.ts'
+import { needsOf } from '../../learning/rules.ts'
 import type { Seed } from '../../random.ts'
 import { isSettingFault } from '../../user-code.ts'
 import type { TellFault } from '../runtime/tell-fault.ts'
@@ -18,7 +20,8 @@ export function isMeasured(
   measuredRollouts: number | null,
   config: RulesConfig,
 ): boolean {
-  if (purpose === 'evaluation' || rulesOf(config).stepReward.needs === 'progress') return true
+  const needs = needsOf(rulesOf(config).stepReward)
+  if (purpose === 'evaluation' || needs.includes('progress') || needs.includes('falls')) return true
   return measuredRollouts === null || index < measuredRollouts
 }
 
@@ -52,3 +55,42 @@ export async function toldProgress(
     return null
   }
 }
+
+/** Estimates of an episode's steps, [actions]. Null if they are not told. */
+export type Estimates = {
+  readonly progress: Float32Array | null
+  readonly falls: Float32Array | null
+}
+
+/** Measures the progress of a rollout's steps and, if the reward is made of them, by how much the estimate of the rest fell. */
+export async function toldEstimates(
+  tell: TellFault,
+  opened: OpenSetting,
+  config: RulesConfig,
+  task: Task,
+  { seed, actions }: Pick<EventData<'TrajectoryCompleted'>, 'seed' | 'actions'>,
+): Promise<Estimates> {
+  const progress = await toldProgress(tell, opened, task, seed, actions)
+  if (!needsOf(rulesOf(config).stepReward).includes('falls')) return { progress, falls: null }
+  const { setting, environment } = opened
+  try {
+    return { progress, falls: (await setting.falls?.(environment, task, seed, actions)) ?? null }
+  } catch (error) {
+    if (!isSettingFault(error)) throw error
+    await tell(error)
+    return { progress, falls: null }
+  }
+}
+
+/** Returns the estimates of one step as its event has them. */
+export function estimateAt(
+  { progress, falls }: Estimates,
+  step: number,
+): Pick<EventData<'StepScored'>, 'progress' | 'fall'> {
+  return {
+    progress: progress ? itemAt(progress, step) : null,
+    ...(falls ? { fall: itemAt(falls, step) } : {}),
+  }
+}
+
+export const NO_ESTIMATES: Estimates = { progress: null, falls: null }

@@ -7,6 +7,7 @@ import { itemAt } from '../../item-at.ts'
 import { UNREADABLE } from '../../learning/criteria.ts'
 import { stableMean } from '../../learning/moments.ts'
 import type { Judgements } from './judge.ts'
+import { type Estimates, estimateAt } from './measured.ts'
 
 export type JudgedTrajectory = {
   readonly trajectory: Pick<EventData<'TrajectoryCompleted'>, 'rollout' | 'iteration' | 'actions'>
@@ -14,13 +15,12 @@ export type JudgedTrajectory = {
   readonly rewardModelVersion: number
   /** [steps][samples] */
   readonly judgements: Judgements
-  /** [steps], or null if the progress is not measured. */
-  readonly progress: Float32Array | null
+  readonly estimates: Estimates
   readonly durationMs: number
 }
 
 export function scoredSteps(judged: JudgedTrajectory, causes: Causes, byCause = false): NewEvent[] {
-  const { task, rewardModelVersion, judgements, progress, durationMs } = judged
+  const { task, rewardModelVersion, judgements, estimates, durationMs } = judged
   const { rollout, iteration, actions } = judged.trajectory
   const about = (cause: string | null) => (byCause ? { criterion: cause ?? UNREADABLE } : {})
   return actions.map((action, step) => {
@@ -45,7 +45,7 @@ export function scoredSteps(judged: JudgedTrajectory, causes: Causes, byCause = 
               },
         ),
         probability: probabilityOf(verdicts),
-        progress: progress ? itemAt(progress, step) : null,
+        ...estimateAt(estimates, step),
         ...(step === 0 ? { timing: { judgeMs: durationMs } } : {}),
       },
     }

@@ -30,7 +30,7 @@ import {
 import { type Difficulty, larger, type RoomSize, SIZES } from './generator/size.ts'
 import { beginKnowledge, type Knowledge, observe } from './knowledge.ts'
 import { briefing, rewriteByAnswer } from './language-rewrite.ts'
-import { progressOf } from './progress.ts'
+import { fallsOf, progressOf } from './progress.ts'
 import { type Recipe, recipeOf, sentenceOfGoal, taskOf } from './recipe.ts'
 import { rewriteGoal, rewrittenGame } from './rewrite.ts'
 import { solve } from './solver.ts'
@@ -85,6 +85,7 @@ export interface AlfworldEnvironment extends Environment {
   rewriteAs(request: RewriteRequest, answer: string): Promise<Rewrite>
   validate(task: Task): Promise<Validation>
   progress(task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
+  falls(task: Task, actions: readonly string[]): Promise<Float32Array | null>
   /** Resolves to the commands of a plan, in lines. */
   reference(task: Task): Promise<string | null>
   /** Returns an expert for an episode that begins with this turn. */
@@ -106,6 +107,13 @@ export function alfworldEnvironment({
   const dataset = source.kind === 'folder' ? openOnce(source.path) : null
   const games = new Map<string, Promise<Game>>()
   let measured: Promise<unknown> = Promise.resolve()
+
+  /** Hundreds may be asked for at once and take seconds. So they come one at a time, and other work gets its turn. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = measured.then(() => new Promise(setImmediate)).then(work)
+    measured = mine.catch(() => {})
+    return mine
+  }
 
   const gameFor = (task: Task): Promise<Game> => {
     const key = JSON.stringify(task.recipe)
@@ -148,15 +156,8 @@ export function alfworldEnvironment({
       const plan = solve(start)
       return 'commands' in plan ? { ok: true } : { ok: false, reason: plan.unsolvable }
     },
-    progress(task, _seed, actions) {
-      // Hundreds may be asked for at once and take seconds. So they come one at a time, and other work gets
-      // its turn.
-      const mine = measured
-        .then(() => new Promise(setImmediate))
-        .then(async () => progressOf(await gameFor(task), actions))
-      measured = mine.catch(() => {})
-      return mine
-    },
+    progress: (task, _seed, actions) => inTurn(async () => progressOf(await gameFor(task), actions)),
+    falls: (task, actions) => inTurn(async () => fallsOf(await gameFor(task), actions)),
     async reference(task) {
       const plan = solve(initialState(await gameFor(task)))
       return 'commands' in plan ? plan.commands.join('\n') : null

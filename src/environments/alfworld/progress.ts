@@ -12,25 +12,45 @@
 import { advance, initialState, NOTHING_HAPPENS } from './engine.ts'
 import { expectedProgress } from './expert.ts'
 import type { Game } from './game.ts'
-import { beginKnowledge, observe } from './knowledge.ts'
+import { beginKnowledge, type Knowledge, observe } from './knowledge.ts'
+import { outlook } from './outlook.ts'
 
 /**
  * Returns the progress of each command from the game's start. It is 0 after the goal. Returns null if the
  * game's goal is none of the six types.
  */
 export function progressOf(game: Game, commands: readonly string[]): Float32Array | null {
+  return worthOf(game, commands, (before, command) => expectedProgress(before, command) ?? 0)
+}
+
+/**
+ * Returns by how much V really fell with each command, V(k) - V(k'), luck included: a look that finds the object is worth what it
+ * saves. It is 0 after the goal. Returns null if the game's goal is none of the six types.
+ */
+export function fallsOf(game: Game, commands: readonly string[]): Float32Array | null {
+  const left = (knowledge: Knowledge) => outlook(knowledge)?.remaining ?? 0
+  return worthOf(game, commands, (before, _, after) => left(before) - left(after))
+}
+
+/** Plays commands from the game's start and gives each its worth. A command without effect has none. */
+function worthOf(
+  game: Game,
+  commands: readonly string[],
+  worth: (before: Knowledge, command: string, after: Knowledge) => number,
+): Float32Array | null {
   let state = initialState(game)
   let knowledge = beginKnowledge(state)
   if (!knowledge.goal) return null
-  const progress = new Float32Array(commands.length) // [steps]
+  const worths = new Float32Array(commands.length) // [steps]
   for (const [index, command] of commands.entries()) {
     if (state.won) break
     const next = advance(state, command)
     if (next.observation === NOTHING_HAPPENS) continue
-    const saved = expectedProgress(knowledge, command) ?? 0
-    progress[index] = Math.abs(saved) < 1e-6 ? 0 : saved
-    knowledge = observe(knowledge, command, next)
+    const after = observe(knowledge, command, next)
+    const saved = worth(knowledge, command, after)
+    worths[index] = Math.abs(saved) < 1e-6 ? 0 : saved
+    knowledge = after
     state = next
   }
-  return progress
+  return worths
 }

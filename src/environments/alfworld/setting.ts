@@ -41,6 +41,7 @@ export const setting = defineSetting<AlfworldEnvironment>({
   },
   expert: (environment, first) => environment.expert(first),
   progress: (environment, task, seed, actions) => environment.progress(task, seed, actions),
+  falls: (environment, task, _seed, actions) => environment.falls(task, actions),
   reference: (environment, task) => environment.reference(task),
   commands,
 })

@@ -92,6 +92,8 @@ export const rewardEvents = {
        * training.
        */
       progress: z.number().nullable(),
+      /** By how much the environment's estimate of the remaining steps fell, if the reward is made of it. */
+      fall: z.number().optional(),
       /** Digest of the prompt file that the judge was asked with. Absent if it takes no prompt. */
       promptSha256: sha256.optional(),
       timing,

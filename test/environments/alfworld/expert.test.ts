@@ -4,7 +4,7 @@ import { advance, initialState } from '../../../src/environments/alfworld/engine
 import { expertChoice, expertCommands } from '../../../src/environments/alfworld/expert.ts'
 import { beginKnowledge, type Knowledge, observe } from '../../../src/environments/alfworld/knowledge.ts'
 import { outlook } from '../../../src/environments/alfworld/outlook.ts'
-import { progressOf } from '../../../src/environments/alfworld/progress.ts'
+import { fallsOf, progressOf } from '../../../src/environments/alfworld/progress.ts'
 import { situationOf } from '../../../src/environments/alfworld/situation.ts'
 import { fixtureGames, playExpert, roomOf, wander } from './play.ts'
 
@@ -81,6 +81,22 @@ test("the expert's steps make progress of about one each; useless steps none, st
   assert.equal([...detour.slice(last, last + 3)], [0, 0, 0])
   assert.ok(detour[last + 3] <= 0, String(detour[last + 3]))
   assert.is(detour[last + 4], 0)
+})
+
+test('falls add up to what was left at the start once the goal is reached, luck included', () => {
+  let lucky = 0
+  for (let seed = 0; seed < 20; seed++) {
+    const game = roomOf(seed)
+    const { commands } = playExpert(game)
+    const falls = fallsOf(game, commands)
+    assert.ok(falls)
+    const left = outlook(beginKnowledge(initialState(game)))?.remaining ?? Number.NaN
+    const sum = falls.reduce((total, fall) => total + fall, 0)
+    assert.ok(Math.abs(sum - left) < 1e-3, `${sum} of ${left}`)
+    if (falls.some((fall) => fall > 1.5)) lucky++
+    assert.equal([...(fallsOf(game, [...commands, 'look']) ?? [])].slice(-1), [0])
+  }
+  assert.ok(lucky > 0, 'no look ever found more than was expected of it')
 })
 
 test('progress is judged by what could be known: what stays unseen does not matter', () => {
