@@ -38,9 +38,17 @@ const LOCAL = [
 /** A number without a line in /etc/passwd, so without a home. */
 const NOBODY = 54_321
 
+const copies = new Set<string>()
+// Each holds thousands of files: to remove all of them at the end takes longer than a test may take to end.
+test.after.each(() => {
+  for (const folder of copies) rmSync(folder, { recursive: true, force: true })
+  copies.clear()
+})
+
 function copyOfCheckout(): string {
   const folder = join(temporaryFolder(), 'ein Ordner für ☃')
   mkdirSync(folder)
+  copies.add(folder)
   for (const name of ['bin', 'src', 'config', 'data', 'package.json', 'asyncapi.yaml'])
     cpSync(name, join(folder, name), { recursive: true })
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
