@@ -39,16 +39,10 @@ export async function progressOf(
   return (await setting.progress?.(environment, task, seed, actions)) ?? null
 }
 
-/**
- * Measures as `progressOf` does, for a rollout that is judged all the same. A fault of the setting costs only the
- * measurement, and is told.
- */
-export async function toldProgress(
-  tell: TellFault,
-  ...asked: Parameters<typeof progressOf>
-): ReturnType<typeof progressOf> {
+/** Measures a rollout that is judged all the same. A fault of the setting costs only the measurement, and is told. */
+async function told<T>(tell: TellFault, measure: () => Promise<T | null>): Promise<T | null> {
   try {
-    return await progressOf(...asked)
+    return await measure()
   } catch (error) {
     if (!isSettingFault(error)) throw error
     await tell(error)
@@ -70,16 +64,13 @@ export async function toldEstimates(
   task: Task,
   { seed, actions }: Pick<EventData<'TrajectoryCompleted'>, 'seed' | 'actions'>,
 ): Promise<Estimates> {
-  const progress = await toldProgress(tell, opened, task, seed, actions)
-  if (!needsOf(rulesOf(config).stepReward).includes('falls')) return { progress, falls: null }
   const { setting, environment } = opened
-  try {
-    return { progress, falls: (await setting.falls?.(environment, task, seed, actions)) ?? null }
-  } catch (error) {
-    if (!isSettingFault(error)) throw error
-    await tell(error)
-    return { progress, falls: null }
-  }
+  const progress = await told(tell, () => progressOf(opened, task, seed, actions))
+  const isWanted = needsOf(rulesOf(config).stepReward).includes('falls')
+  const falls = isWanted
+    ? await told(tell, async () => (await setting.falls?.(environment, task, seed, actions)) ?? null)
+    : null
+  return { progress, falls }
 }
 
 /** Returns the estimates of one step as its event has them. */
