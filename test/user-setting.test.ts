@@ -1,4 +1,5 @@
 /** A setting that is not ours, from a file outside of this project, through the whole loop: trained, judged, rewritten, replayed, shown. */
+import { randomUUID } from 'node:crypto'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -176,6 +177,7 @@ const wordFor = (step) => {
   return judging.causes.wordFor(step)
 }
 export const setting = { ...nim, judging: { ...judging, causes: { ...judging.causes, wordFor } } }
+// A judge that was kept by an earlier run of this test would be taught nothing: ${randomUUID()}
 `,
   )
   const head = startHead(root, 'wordless', [
