@@ -12,7 +12,7 @@ import { openSetting } from '../environments/open.ts'
 import type { OpenSetting } from '../environments/setting.ts'
 import { loadSetting } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
-import type { BusAddress } from '../events/bus.ts'
+import type { Bus, BusAddress } from '../events/bus.ts'
 import type { Role } from '../events/envelope.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
 import { connectBus, connectPatiently } from '../events/nats/connect.ts'
@@ -61,10 +61,10 @@ export async function startRole(options: StartOptions): Promise<number> {
   // Whatever fails, no connection may keep the process: the head starts a new one when it has ended.
   try {
     if (join !== null) {
-      await checkJoined(log, join, options.anyCode)
+      await unlessClosed(bus, checkJoined(log, join, options.anyCode))
       process.stdout.write(`joined run ${run} as ${role} at ${bus.url}\n`)
     }
-    const logged = await configsOf(log)
+    const logged = await unlessClosed(bus, configsOf(log))
     const { first } = logged
     knowKeys(logged.config)
     const onOwnDisk = log.apart && !isChild()
@@ -133,6 +133,14 @@ export function addressOf(run: string, nats: string | null, user: User): BusAddr
   const given = addressFromEnvironment(url)
   if (given.token !== undefined || given.password !== undefined || known?.url !== url) return given
   return { ...given, ...(readCredentials(folder, user) ?? toolAddress(known)) }
+}
+
+/** A host whose right ends before it works would wait for an answer for ever. */
+function unlessClosed<T>(bus: Bus, work: Promise<T>): Promise<T> {
+  const closed = bus.closed.then((reason) =>
+    reason === null ? new Promise<never>(() => {}) : Promise.reject(reason),
+  )
+  return Promise.race([work, closed])
 }
 
 function sayLine(line: string): void {
