@@ -1,6 +1,7 @@
 /** What a run lacks whose log came back from a copy, e.g. from Litestream's. */
 import { existsSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { openIterations } from '../actors/head/needed-files.ts'
 import { checkedFolder, checkpointFolder, MODEL_ROLES, UPDATED } from '../actors/learner/checkpoints.ts'
 import { runFolder } from '../broker/connection.ts'
 import { isoTime } from '../clock.ts'
@@ -110,7 +111,7 @@ async function lookAt(run: string, path: string, accept: boolean): Promise<Resto
       wasAt: mark?.position ?? null,
       lost,
       accepted,
-      openIterations: kind === 'completed' ? [] : openIterations(log),
+      openIterations: kind === 'completed' ? [] : openRollouts(log),
       weights,
       goesOn: isSound && (lost === 0 || accepted),
     }
@@ -129,16 +130,13 @@ function faultText({
   return position === null ? reason : `position ${position}: ${reason}`
 }
 
-function openIterations(log: LogReader): Restored['openIterations'] {
-  return [...log.events({ types: ['IterationStarted'] })]
-    .filter(({ data }) => log.positionOf('key', `IterationCompleted/${data.iteration}`) === null)
-    .map(({ data: { iteration } }) => {
-      const asked = [...log.events({ types: ['RolloutRequested'] })].filter(
-        ({ data }) => data.iteration === iteration,
-      )
-      const open = asked.filter(({ data }) => log.positionOf('key', `Rollout/${data.rollout}`) === null)
-      return { iteration, openRollouts: open.length }
-    })
+function openRollouts(log: LogReader): Restored['openIterations'] {
+  return openIterations(log).map(({ data: { iteration } }) => {
+    const open = [...log.events({ types: ['RolloutRequested'] })].filter(
+      ({ data }) => data.iteration === iteration && log.positionOf('key', `Rollout/${data.rollout}`) === null,
+    )
+    return { iteration, openRollouts: open.length }
+  })
 }
 
 /** The newest weights of each model, and the place from which a head takes them. */

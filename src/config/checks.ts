@@ -6,7 +6,7 @@ import { sectionOf } from '../environments/sections.ts'
 import type { Refuse, Setting } from '../environments/setting.ts'
 import { settingNames, unknownSetting } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
-import { wrongRule } from '../learning/registry.ts'
+import { ruleNeeding, wrongRule } from '../learning/registry.ts'
 import { MODEL_PROVIDERS, wrongProvider } from '../models/registry.ts'
 import { nearest } from '../nearest.ts'
 import { presentPath } from './renamed.ts'
@@ -249,7 +249,8 @@ function checkPublishing(config: Config, name: 'policy' | 'rewardModel', refuse:
 }
 
 /** Refuses a part that the setting lacks, before anything starts. */
-function checkParts(setting: Setting, { environment, rewardModel, learning }: Config, refuse: Refuse): void {
+function checkParts(setting: Setting, config: Config, refuse: Refuse): void {
+  const { environment, rewardModel } = config
   const lacks = (part: string) => `the setting '${setting.name}' has no ${part}`
   if (!setting.acting && environment.player === 'own')
     refuse('environment.player', lacks('acting'), 'use player gateway: agents outside play it')
@@ -259,10 +260,8 @@ function checkParts(setting: Setting, { environment, rewardModel, learning }: Co
       lacks('judging'),
       'add --set rewardModel.mode=off --set learning.reward=outcome',
     )
-  for (const [reward, part] of [
-    ['progress', 'progress'],
-    ['outlook', 'falls'],
-  ] as const)
-    if (!setting[part] && learning.reward === reward)
-      refuse('learning.reward', lacks(part), 'use outcome or integrated')
+  for (const part of ['progress', 'falls'] as const) {
+    const rule = setting[part] ? null : ruleNeeding(config, part)
+    if (rule) refuse(rule.key, lacks(part), 'use outcome or integrated')
+  }
 }

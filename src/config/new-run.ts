@@ -26,7 +26,7 @@ export function checkNew(config: Config, refuse: Refuse): void {
  * trained, and learned from progress that nobody measured.
  */
 function checkLearns(config: Config, refuse: Refuse): void {
-  const { policy, rewardModel, learning, models } = config
+  const { policy, rewardModel, models } = config
   const { openAi } = MODEL_PROVIDERS.find(rewardModel.provider, models.module) ?? {}
   if (openAi && rewardModel.mode === 'co-trained' && rewardModel.trainer === 'own')
     refuse(
@@ -40,10 +40,11 @@ function checkLearns(config: Config, refuse: Refuse): void {
       'a local judge begins with the weights of a local policy, and there is none',
       'use rewardModel.provider openai, or --set rewardModel.mode=off',
     )
-  if (rewardModel.mode === 'off' && (learning.reward === 'progress' || learning.reward === 'outlook'))
+  const measured = ruleNeeding(config, 'progress') ?? ruleNeeding(config, 'falls')
+  if (rewardModel.mode === 'off' && measured)
     refuse(
       'rewardModel.mode',
-      `'off' measures no progress, and learning.reward is '${learning.reward}': nothing would be learned`,
+      `'off' measures no progress, and ${measured.key} is '${measured.name}': nothing would be learned`,
       'add --set rewardModel.mode=fixed --set rewardModel.provider=environment, or --set learning.reward=outcome',
     )
 }

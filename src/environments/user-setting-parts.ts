@@ -85,25 +85,16 @@ export function guardedParts(setting: Setting, theirs: Theirs): Partial<Setting>
     }
   }
   if (setting.expert) parts.expert = guardedExpert(ask, theirs, setting.expert.bind(setting))
-  if (setting.progress) {
-    const progress = setting.progress.bind(setting)
-    parts.progress = async (environment, task, seed, actions) =>
-      (await ask(progress, 'progress', { check: progressCheck(actions.length) })(
-        environment,
-        task,
-        seed,
-        actions,
-      )) ?? null
-  }
-  if (setting.falls) {
-    const falls = setting.falls.bind(setting)
-    parts.falls = async (environment, task, seed, actions) =>
-      (await ask(falls, 'falls', { check: progressCheck(actions.length) })(
-        environment,
-        task,
-        seed,
-        actions,
-      )) ?? null
+  for (const part of ['progress', 'falls'] as const) {
+    const measure = setting[part]?.bind(setting)
+    if (measure)
+      parts[part] = async (environment, task, seed, actions) =>
+        (await ask(measure, part, { check: progressCheck(actions.length) })(
+          environment,
+          task,
+          seed,
+          actions,
+        )) ?? null
   }
   if (setting.reference)
     parts.reference = ask(setting.reference.bind(setting), 'reference', {

@@ -1,17 +1,16 @@
 /** Versions of models whose files were deleted, because a run keeps the newest alone (`run.keepVersions`). */
 import { RlError } from '../errors.ts'
+import type { LoggedEvent } from './catalogue.ts'
 import type { LogReader } from './log-reader.ts'
 
-export type Collected = {
-  readonly has: (role: string, version: number) => boolean
+/** Returns the versions of a role that events tell as deleted. */
+export function collectedOf(told: Iterable<LoggedEvent<'CheckpointsCollected'>>, role: string): Set<number> {
+  return new Set([...told].flatMap(({ data }) => (data.role === role ? data.versions : [])))
 }
 
-/** Reads which versions a log tells as deleted. */
-export function collectedIn(log: Pick<LogReader, 'events'>): Collected {
-  const all = new Set<string>()
-  for (const { data } of log.events({ types: ['CheckpointsCollected'] }))
-    for (const version of data.versions) all.add(`${data.role}/${version}`)
-  return { has: (role, version) => all.has(`${role}/${version}`) }
+/** Returns the versions of a role that a log tells as deleted. */
+export function collectedIn(log: Pick<LogReader, 'events'>, role: string): Set<number> {
+  return collectedOf(log.events({ types: ['CheckpointsCollected'] }), role)
 }
 
 /** The error of who asks for a version that was deleted. */

@@ -109,7 +109,7 @@ function faultOf(row: LogRow, log: LogReader, run: string, files: boolean): stri
 function filesOf({ type, data }: NewEvent, log: LogReader): readonly BlobRef[] {
   if (type === 'BatchReady') return [data.file]
   if (type === 'CheckpointShared') {
-    const isGone = data.store !== undefined || collectedIn(log).has(data.role, data.version)
+    const isGone = data.store !== undefined || collectedIn(log, data.role).has(data.version)
     return isGone ? [] : data.files.flatMap(({ parts }) => parts)
   }
   if (type === 'OwnFilesRecorded')

@@ -6,6 +6,7 @@ import { splitsOf } from '../actors/decider/task-counts.ts'
 import { deciderOf } from '../actors/deciders.ts'
 import { codeVersion } from '../actors/head/code-version.ts'
 import { inheritOwn } from '../actors/head/own-runs.ts'
+import { MODEL_ROLES, UPDATED } from '../actors/learner/checkpoints.ts'
 import type { RunFolder } from '../broker/connection.ts'
 import { type Config, changeConfig, configDigest, loggable, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
@@ -55,14 +56,10 @@ export function forkRun(
 
 /** Refuses a position whose newest versions were deleted: the fork could not go on. */
 function refuseCollected(log: LogReader, at: number): void {
-  const collected = collectedIn(log)
-  for (const [role, type] of [
-    ['policy', 'PolicyUpdated'],
-    ['reward-model', 'RewardModelUpdated'],
-  ] as const) {
-    const made = [...log.events({ until: at, types: [type] })].filter(({ data }) => data.checkpoint !== null)
-    const newest = made.at(-1)?.data.version
-    if (newest !== undefined && collected.has(role, newest)) throw collectedError(role, newest)
+  for (const role of MODEL_ROLES) {
+    const made = [...log.events({ until: at, types: [UPDATED[role]] })]
+    const newest = made.findLast(({ data }) => data.checkpoint !== null)?.data.version
+    if (newest !== undefined && collectedIn(log, role).has(newest)) throw collectedError(role, newest)
   }
 }
 

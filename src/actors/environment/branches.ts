@@ -4,15 +4,14 @@ import type { EventData } from '../../events/catalogue.ts'
 import { readFloat32 } from '../../events/columns.ts'
 import { type Branched, branchStep, rootsOf } from '../../learning/branching.ts'
 import { seedOf } from '../../random.ts'
-import { bookOf, type Group, type IterationBook } from '../decider/books.ts'
+import { bookOf } from '../decider/books.ts'
 import type { Output } from '../decider/decider.ts'
 import { emitEvent } from '../decider/fold.ts'
-import { byText, placeOfRollout, rolloutName } from '../decider/names.ts'
+import { byText, placeOfRollout } from '../decider/names.ts'
 import type { EnvironmentContext } from './context.ts'
-import { limitOf } from './playing.ts'
+import { limitOf, requestFor } from './playing.ts'
 
 type Ended = EventData<'TrajectoryCompleted'> | EventData<'RolloutFailed'>
-type Request = EventData<'RolloutRequested'>
 
 /** Asks for the branch of a rollout that ended. By verdicts it is asked for once the rollout is judged. */
 export function branchAfter(context: EnvironmentContext, rollout: Ended, config: Config): readonly Output[] {
@@ -56,26 +55,11 @@ function branchOf(
   const root = Number(rollout.slice(rollout.lastIndexOf('/') + 1))
   const index = root + roots
   if (root >= roots || index >= group.asked) return []
-  const request = plainRequest(book, group, index, config)
+  const request = requestFor(book, group, index, config.run.seed)
   const maxSteps = limitOf(slots, group, iteration, config)
   const step = branched ? branchStep(branching, branched, seedOf(request.seed, 'branch')) : 0
   const start = step > 0 ? { start: { rollout, step } } : {}
   return [emitEvent('RolloutRequested', { ...request, maxSteps, ...start })]
-}
-
-function plainRequest(
-  book: IterationBook,
-  { slot, task, purpose }: Group,
-  index: number,
-  { run }: Config,
-): Request {
-  const { iteration, policyVersion } = book
-  return {
-    rollout: rolloutName(iteration, slot, index),
-    ...{ iteration, purpose, split: 'train', slot, task, index, policyVersion },
-    seed: [...seedOf(run.seed, 'rollout', iteration, slot, index)],
-    maxSteps: 0,
-  }
 }
 
 /** Keeps a success as a place to start from. The order of arrival does not count. */

@@ -42,15 +42,7 @@ export function playIteration(
     const roots = purpose === 'train' ? rootsOf(rollouts, branching) : rollouts
     return Array.from({ length: roots }, (_, index) =>
       emitEvent('RolloutRequested', {
-        rollout: rolloutName(iteration, slot, index),
-        iteration,
-        purpose,
-        split: 'train',
-        slot,
-        task,
-        index,
-        policyVersion,
-        seed: [...seedOf(seed, 'rollout', iteration, slot, index)],
+        ...requestFor({ iteration, policyVersion }, { slot, task, purpose }, index, seed),
         maxSteps,
         ...given.start,
         // The other half shows what the policy does by itself.
@@ -59,6 +51,26 @@ export function playIteration(
     )
   })
   return [emitEvent('IterationPlanned', plan), ...requests]
+}
+
+/** Returns what a request for a rollout of a group says, but for its limit of steps. */
+export function requestFor(
+  { iteration, policyVersion }: Pick<EventData<'IterationStarted'>, 'iteration' | 'policyVersion'>,
+  { slot, task, purpose }: PlannedGroup,
+  index: number,
+  seed: number,
+): Omit<EventData<'RolloutRequested'>, 'maxSteps'> {
+  return {
+    rollout: rolloutName(iteration, slot, index),
+    iteration,
+    purpose,
+    split: 'train',
+    slot,
+    task,
+    index,
+    policyVersion,
+    seed: [...seedOf(seed, 'rollout', iteration, slot, index)],
+  }
 }
 
 const NOTHING_GIVEN = { start: {}, hint: {} }

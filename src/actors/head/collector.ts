@@ -6,6 +6,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { type RunFolder, runFolder } from '../../broker/connection.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import { collectedIn } from '../../events/collected.ts'
 import type { EventLog } from '../../events/log.ts'
 import { type LogReader, openLogReader } from '../../events/log-reader.ts'
 import {
@@ -21,13 +22,14 @@ type Updated = LoggedEvent<'PolicyUpdated' | 'RewardModelUpdated'>
 export type CollectorOptions = {
   readonly folder: RunFolder
   readonly log: EventLog
-  /** Number of newest versions of each role that stay. */
-  readonly keep: number
+  /** Number of newest versions of each role that stay. All do if it is absent. */
+  readonly keep: number | undefined
   readonly append: (events: readonly NewEvent[]) => void
 }
 
 /** Returns a function that deletes what nobody can ask for any more. Called after an iteration, and at the head's start. */
 export function openCollector({ folder, log, keep, append }: CollectorOptions): () => void {
+  if (keep === undefined) return () => {}
   /** Position at which each other log of this disk leaves this one. Null: it is no fork. A log is read once. */
   let forks = new Map<string, number | null>()
 
@@ -49,7 +51,7 @@ export function openCollector({ folder, log, keep, append }: CollectorOptions): 
       const made = [...log.events({ types: [UPDATED[role]] })].filter(({ data }) => data.checkpoint !== null)
       const own = made.filter(({ run, data }) => run === folder.run && isOwn(role, data))
       const needed = new Set(at.flatMap((position) => neededAt(made, position, keep)))
-      const gone = told(log, role)
+      const gone = collectedIn(log, role)
       const versions = own.map(({ data }) => data.version).filter((one) => !needed.has(one) && !gone.has(one))
       if (versions.length > 0) append([{ type: 'CheckpointsCollected', data: { role, versions } }])
       for (const version of versions) gone.add(version)
@@ -72,14 +74,9 @@ function neededAt(made: readonly Updated[], position: number, keep: number): rea
   return [...before.slice(0, 1), ...before.slice(-keep)]
 }
 
-function told(log: EventLog, role: ModelRole): Set<number> {
-  const events = [...log.events({ types: ['CheckpointsCollected'] })]
-  return new Set(events.filter(({ data }) => data.role === role).flatMap(({ data }) => data.versions))
-}
-
 /** Removes the parts of collected versions that no other file has. */
 function removeParts(log: EventLog): void {
-  const gone = new Map(MODEL_ROLES.map((role) => [role, told(log, role)]))
+  const gone = new Map(MODEL_ROLES.map((role) => [role, collectedIn(log, role)]))
   const kept = new Set<string>()
   const old = new Set<string>()
   for (const { type, data } of log.events({ types: ['CheckpointShared', 'OwnFilesRecorded'] })) {

@@ -33,7 +33,8 @@ export async function checkNeededFiles(
   }
 }
 
-function openIterations(log: LogReader): readonly LoggedEvent<'IterationStarted'>[] {
+/** Returns the iterations that were begun and are not over. */
+export function openIterations(log: LogReader): readonly LoggedEvent<'IterationStarted'>[] {
   return [...log.events({ types: ['IterationStarted'] })].filter(
     ({ data }) => log.positionOf('key', `IterationCompleted/${data.iteration}`) === null,
   )

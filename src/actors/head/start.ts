@@ -169,12 +169,8 @@ async function runHead(options: StartOptions, showPages: ShowPages, silent?: num
       mostStartMs: config.run.deadlines.expert.coldStartSeconds * 1000,
     })
     const notifier = config.ui?.notify === undefined ? null : openNotifier(config.ui.notify, display.say)
-    const { keepVersions } = config.run
     const append = (events: readonly NewEvent[]) => void core.service.append(events)
-    const collect =
-      keepVersions === undefined
-        ? () => {}
-        : openCollector({ folder, log: core.log, keep: keepVersions, append })
+    const collect = openCollector({ folder, log: core.log, keep: config.run.keepVersions, append })
     collect()
     const seeCode = openCodeCheck({ version: packageVersion(), digest: codeDigest() }, display.say)
     const view = await subscribe({ bus: core.bus, run, from: shown + 1 }, (event) => {

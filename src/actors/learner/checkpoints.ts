@@ -7,7 +7,7 @@ import { isAbsolute, join, relative } from 'node:path'
 import { runFolder } from '../../broker/connection.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
-import { collectedError } from '../../events/collected.ts'
+import { collectedError, collectedOf } from '../../events/collected.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { weightsDigest } from '../../models/local/checkpoint.ts'
 import { checkFileDigests } from '../../models/local/file-digests.ts'
@@ -164,12 +164,7 @@ export async function fetchVersion(
   { run, data: { version, checkpoint } }: Holder,
   folder: string,
 ): Promise<void> {
-  const collected = await readEvents(log, 1, ['CheckpointsCollected'])
-  if (
-    run === log.run &&
-    collected.events.some(({ data }) => data.role === role && data.versions.includes(version))
-  )
-    throw collectedError(role, version)
+  if (run === log.run && (await collectedBy(log, role)).has(version)) throw collectedError(role, version)
   const { events } = await readEvents(log, 1, ['CheckpointShared'])
   const shared = events.findLast(
     ({ data }) => data.role === role && data.version === version && data.sha256 === checkpoint?.sha256,
@@ -250,10 +245,13 @@ export async function sharedVersion(
   return [{ type: 'CheckpointShared', data: { role, version, sha256, files, ...where } }, ...events]
 }
 
+async function collectedBy(log: LogClient, role: ModelRole): Promise<Set<number>> {
+  return collectedOf((await readEvents(log, 1, ['CheckpointsCollected'])).events, role)
+}
+
 /** Deletes this host's copies of versions that the head deleted (`run.keepVersions`). */
 async function removeCollected(log: LogClient, role: ModelRole): Promise<void> {
-  const { events } = await readEvents(log, 1, ['CheckpointsCollected'])
-  const gone = new Set(events.filter(({ data }) => data.role === role).flatMap(({ data }) => data.versions))
+  const gone = await collectedBy(log, role)
   if (gone.size === 0) return
   const made = await readEvents(log, 1, [UPDATED[role]])
   for (const { run, data } of made.events)

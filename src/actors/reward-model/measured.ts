@@ -3,8 +3,7 @@ import type { Task } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { itemAt } from '../../item-at.ts'
-import { rulesOf } from '../../learning/registry.ts'
-import { needsOf } from '../../learning/rules.ts'
+import { needsOfBatch, rulesOf } from '../../learning/registry.ts'
 import type { Seed } from '../../random.ts'
 import { isSettingFault } from '../../user-code.ts'
 import type { TellFault } from '../runtime/tell-fault.ts'
@@ -20,8 +19,8 @@ export function isMeasured(
   measuredRollouts: number | null,
   config: RulesConfig,
 ): boolean {
-  const needs = needsOf(rulesOf(config).stepReward)
-  if (purpose === 'evaluation' || needs.includes('progress') || needs.includes('falls')) return true
+  const needs = needsOfBatch(rulesOf(config))
+  if (purpose === 'evaluation' || needs.has('progress') || needs.has('falls')) return true
   return measuredRollouts === null || index < measuredRollouts
 }
 
@@ -66,7 +65,7 @@ export async function toldEstimates(
 ): Promise<Estimates> {
   const { setting, environment } = opened
   const progress = await told(tell, () => progressOf(opened, task, seed, actions))
-  const isWanted = needsOf(rulesOf(config).stepReward).includes('falls')
+  const isWanted = needsOfBatch(rulesOf(config)).has('falls')
   const falls = isWanted
     ? await told(tell, async () => (await setting.falls?.(environment, task, seed, actions)) ?? null)
     : null
