@@ -1,9 +1,10 @@
 /** Claims of all ablations below a folder, as one list: what each part adds, in which regime, with its interval. */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { contrastsOf, type Metric, type Verdict } from './contrasts.ts'
 import { type Results, readResults } from './results.ts'
 import type { Setting } from './settings.ts'
-import { difference, lastSuccess, ofSetting, splitsIn } from './summary.ts'
+import { ofSetting } from './summary.ts'
 
 /** A claim's name, the setting that is the base, and the setting that adds a part to it. */
 const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
@@ -14,19 +15,17 @@ const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
 ]
 
 const SPLITS = ['in-domain', 'ood']
-/** Fewer pairs may agree by chance. */
-const LEAST_PAIRS = 3
 /** Words of the command that each claim's own ones replace. */
 const REPLACED = ['--settings', '--seeds', '--task-seed', '--out', '--budget']
-
-export type Verdict = 'hold' | 'undecided' | 'reversed'
 
 export type Claim = {
   readonly regime: string
   readonly claim: string
   readonly split: string
-  /** Difference of shares of solved test tasks, at the end of the runs. */
-  readonly metric: 'success'
+  /** Difference of shares of solved test tasks, at the end of the runs: at the temperature of training, or at a lower one. */
+  readonly metric: Metric
+  /** Named in the config before the runs. Its limits have 95 %, the others those of Holm's step. */
+  readonly primary: boolean
   readonly mean: number
   readonly low: number
   readonly high: number
@@ -51,17 +50,13 @@ export function regimeOf(results: Pick<Results, 'regime'>, file: string, root: s
 }
 
 function claimsOf(results: Results, regime: string): readonly Claim[] {
-  const { rows } = results
+  const contrasts = contrastsOf(results).filter(({ split }) => SPLITS.includes(split))
   return CLAIMS.flatMap(([claim, base, added]) =>
-    splitsIn(rows)
-      .filter((split) => SPLITS.includes(split))
-      .flatMap((split) => {
-        const found = difference(rows, base, added, lastSuccess(split))
-        if (found === null) return []
-        const { value: mean, low, high, n } = found
-        const verdict = n < LEAST_PAIRS ? 'undecided' : low > 0 ? 'hold' : high < 0 ? 'reversed' : 'undecided'
+    contrasts
+      .filter((one) => one.base === base && one.added === added)
+      .map(({ split, metric, primary, difference: { value: mean, low, high, n }, verdict }) => {
         const command = commandOf(results, [base, added], regime)
-        return [{ regime, claim, split, metric: 'success' as const, mean, low, high, n, verdict, command }]
+        return { regime, claim, split, metric, primary, mean, low, high, n, verdict, command }
       }),
   )
 }

@@ -9,6 +9,8 @@ export type PlannedAblation = {
   readonly hours: number
   /** Training rollouts and candidates. */
   readonly rollouts: number
+  /** Read and written by policies. Rows of older files do not tell theirs, and count none. */
+  readonly tokens: number
 }
 
 /** @throws RlError `ablate.bad-file` */
@@ -22,6 +24,7 @@ export function planOf(root: string, parallel: number): readonly PlannedAblation
       runs: rows.length,
       hours: sum(rows.map(({ seconds }) => seconds)) / 3600 / parallel,
       rollouts: sum(rows.map(({ rollouts }) => rollouts)),
+      tokens: sum(rows.map(({ costs }) => costs?.tokens ?? 0)),
     }
   })
 }

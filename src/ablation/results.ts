@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { z } from 'zod'
-import { type Config, loggable, loggedConfig } from '../config.ts'
+import { type Config, loadConfig, loggable, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { safeParse } from '../safe-parse.ts'
+import { regimeFile, regimeNames } from './regimes.ts'
 import { rowSchema } from './row.ts'
 import { TASK_SEED } from './settings.ts'
 
@@ -58,7 +59,15 @@ export function writeResults(path: string, results: Results): void {
   renameSync(part, path)
 }
 
-export function baseConfig({ config }: Results): Config {
+/** The contrast that its config names. Files of a regime that named none then take the one that it names now. */
+export function primaryOf(results: Pick<Results, 'config' | 'regime'>): string | null {
+  const own = baseConfig(results).evaluation.contrast
+  if (own !== undefined || results.regime === null || !regimeNames().includes(results.regime))
+    return own ?? null
+  return loadConfig({ file: regimeFile(results.regime) }).evaluation.contrast ?? null
+}
+
+export function baseConfig({ config }: Pick<Results, 'config'>): Config {
   return loggedConfig(config)
 }
 

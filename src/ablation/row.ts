@@ -24,6 +24,18 @@ export const rowSchema = z.strictObject({
   seconds: z.number(),
   /** Number of rollouts of training tasks and candidates. */
   rollouts: count,
+  /** Costs beside its rollouts. Null in older files, if their runs are gone. */
+  costs: z
+    .strictObject({
+      /** Labelled rollouts that the judge's start learned from. */
+      labelled: count,
+      /** Rollouts of an expert that the policy's start learned from. */
+      demonstrations: count,
+      /** Read and written by the policy, evaluations too. Tokens that a model read once for several requests count once. */
+      tokens: count,
+    })
+    .nullable()
+    .default(null),
   evaluations: z.array(
     z.strictObject({ iteration: count, split: z.string(), ...tally.shape, steps: z.number() }),
   ),
@@ -54,6 +66,11 @@ export const rowSchema = z.strictObject({
       evidentConfirmed: count,
     })
     .nullable(),
+  /** Success of the last policy at a lower temperature, on the tasks of the last evaluation. Null if that was not measured. */
+  cooler: z
+    .array(z.strictObject({ split: z.string(), ...tally.shape }))
+    .nullable()
+    .default(null),
   /**
    * Balanced accuracy of single verdicts of the first and the last judge on the same evaluation rollouts.
    * Null if that was not done or the judge stayed as it was.
@@ -79,11 +96,13 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     codeVersion: started.codeVersion,
     seconds: 0,
     rollouts: 0,
+    costs: null,
     evaluations: [],
     accuracy: [],
     accepted: [],
     judge: [],
     confirmed: null,
+    cooler: null,
     judges: null,
   }
   let accepted = 0
@@ -112,8 +131,22 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
   row.evaluations.sort((a, b) => place(a) - place(b))
   if (!config.adaptation.enabled || setting === 'before') row.accepted = []
   row.seconds = (endedMs - beganMs) / 1000
-  Object.assign(row, measuredByTrajectories(log))
+  Object.assign(row, measuredByTrajectories(log), { costs: costsOf(log) })
   return row
+}
+
+/** Returns what a run costs beside its seconds and rollouts. A part that is off costs nothing. */
+export function costsOf(log: LogReader): NonNullable<Row['costs']> {
+  const { policy, rewardModel } = loggedConfig(startsOf(log).first.data.config)
+  let tokens = 0
+  for (const { data } of log.events({ types: ['TrajectoryCompleted'] }))
+    tokens += data.usage.promptTokens - data.usage.cachedTokens + data.usage.completionTokens
+  const judges = rewardModel.mode !== 'off' && rewardModel.provider === 'local'
+  return {
+    labelled: judges ? rewardModel.coldStart.rollouts : 0,
+    demonstrations: policy.provider === 'local' ? policy.coldStart.demonstrations : 0,
+    tokens,
+  }
 }
 
 /** Rollouts beside evaluation, and how well evaluation rollouts are judged. */

@@ -23,6 +23,9 @@ export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-time', 'policy+reward'],
 ]
 
+/** Temperature of the second measurement of success: sharper than the one of training. */
+export const COOLER = 0.5
+
 /** Returns one figure of a run, or null if the run has none. */
 export type Figure = (row: Row) => number | null
 
@@ -35,6 +38,12 @@ export const lastSuccess =
   (split: string): Figure =>
   ({ evaluations }) =>
     share(evaluations.filter((one) => one.split === split).at(-1))
+
+/** Success of the last policy at the temperature `COOLER`. */
+export const coolerSuccess =
+  (split: string): Figure =>
+  ({ cooler }) =>
+    share(cooler?.find((one) => one.split === split))
 
 function share(tally: { readonly successes: number; readonly n: number } | undefined): number | null {
   return tally === undefined || tally.n === 0 ? null : tally.successes / tally.n
@@ -101,21 +110,6 @@ export function difference(
     return one === null || other === null ? [] : [[one, other] as const]
   })
   return pairs.length === 0 ? null : pairedDifference(pairs)
-}
-
-/**
- * Returns what the interval of a difference says about `first < second`. One or two pairs may agree by chance, so
- * they decide nothing.
- */
-export function verdictOn({ value, low, high, n }: Estimate): string {
-  if (n < 3) return `not to be told from ${n} pair${n === 1 ? '' : 's'}`
-  if (low > 0) return 'holds'
-  if (high < 0) return 'reversed'
-  return value > 0
-    ? 'undecided, points that way'
-    : value < 0
-      ? 'undecided, points the other way'
-      : 'undecided'
 }
 
 /** Mean over seeds of y at each x, for curves. */

@@ -2,14 +2,16 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import { adviceOf } from '../ablation/advice.ts'
 import { begun, checkSettings, resumed } from '../ablation/begin.ts'
-import { type Verdict, writeClaims } from '../ablation/claims.ts'
+import { writeClaims } from '../ablation/claims.ts'
+import { pairNamed, type Verdict } from '../ablation/contrasts.ts'
 import { checkTimed, isReady, wordsOfRun } from '../ablation/controls.ts'
 import { completedRow, type HeadRun, playRun, runId } from '../ablation/head-run.ts'
 import { measureAgain } from '../ablation/measure-again.ts'
 import { planOf } from '../ablation/plan.ts'
 import { reportFiles } from '../ablation/report.ts'
-import { ablationKey, baseConfig, type Results, writeResults } from '../ablation/results.ts'
+import { ablationKey, baseConfig, primaryOf, type Results, writeResults } from '../ablation/results.ts'
 import type { Row } from '../ablation/row.ts'
 import { plannedRuns, playAll } from '../ablation/schedule.ts'
 import {
@@ -48,12 +50,13 @@ All settings of a seed share tasks, cold starts and random draws. An iteration h
   --set KEY=VALUE   changes one key of it; may be repeated
   --parallel N      runs at a time                                                     (one a core)
   --out FOLDER      for ablation.md, ablation.json and the curves                      (docs/results)
-  --plan            plays nothing: runs and hours of each ablation below OUT, as they were measured
+  --plan            plays nothing: runs, hours and tokens of each ablation below OUT, as they were measured
   --claims          plays nothing: gathers each ablation.json below OUT into claims.json
   --json            prints the rows, one a line, as they come
 
-At the end accepted tasks and their parents are played again, 64 times each. This tells how many acceptances hold. The
-first and the last judge of a run judge the same rollouts. Ctrl-C pauses the runs, and --resume goes on with them.
+At the end the last policies are measured once more, at temperature 0.5. Accepted tasks and their parents are played
+again, 64 times each. This tells how many acceptances hold. The first and the last judge of a run judge the same
+rollouts. Two sentences of advice say which keys to set. Ctrl-C pauses the runs, and --resume goes on with them.
 `,
   async run(argv) {
     const { values } = parseCommandLine(
@@ -116,8 +119,8 @@ function claim(root: string): number {
 /** The last line has the sums. */
 function plan(root: string, parallel: number): number {
   const planned = planOf(root, parallel)
-  for (const { regime, runs, hours, rollouts } of planned)
-    printLine(`${regime}: runs=${runs} hours=${hours.toFixed(2)} rollouts=${rollouts}`)
+  for (const { regime, runs, hours, rollouts, tokens } of planned)
+    printLine(`${regime}: runs=${runs} hours=${hours.toFixed(2)} rollouts=${rollouts} tokens=${tokens}`)
   const runs = planned.reduce((sum, one) => sum + one.runs, 0)
   const hours = planned.reduce((sum, one) => sum + one.hours, 0)
   printLine(`runs=${runs} hours=${hours.toFixed(2)}`)
@@ -146,6 +149,8 @@ async function ablate(results: Results, options: Options): Promise<number> {
   const runs = plannedRuns(settings, seeds, results.rows)
   const wanted = settings.filter((setting) => runs.some((run) => run.setting === setting))
   checkTimed(runs, results)
+  const primary = primaryOf(results)
+  if (primary !== null) pairNamed(primary)
   await checkSettings(wanted, { configFile, taskSeed })
   const stop = interruption()
   const lasted: number[] = []
@@ -206,6 +211,8 @@ async function ablate(results: Results, options: Options): Promise<number> {
   }
   const missing = plannedRuns(settings, seeds, results.rows).length
   const tell = json ? say : printLine
+  const advice = adviceOf(results)
+  if (advice !== null) tell(advice)
   tell(
     missing === 0
       ? `complete: ${join(out, 'ablation.md')}`

@@ -17,6 +17,12 @@ export const evaluation = section({
     .default(null)
     .describe('Temperature of sampling. Null as in training.'),
   topP: share.nullable().default(null).describe('Nucleus of sampling. Null as in training.'),
+  contrast: z
+    .string()
+    .optional()
+    .describe(
+      'The claim that `rl ablate` tests first: `added - base`, two of its settings, on the first split. Named before the runs.',
+    ),
   judge: z
     .boolean()
     .default(false)

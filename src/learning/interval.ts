@@ -152,9 +152,14 @@ export function studentQuantile(p: number, degrees: number): number {
   return (low + high) / 2
 }
 
+/** Returns the chance of |T| >= t by Student's t distribution with these degrees of freedom, for t >= 0. */
+export function studentP(t: number, degrees: number): number {
+  return betaCdf(degrees / (degrees + t * t), degrees / 2, 0.5)
+}
+
 /** t >= 0. */
 function studentCdf(t: number, degrees: number): number {
-  return 1 - betaCdf(degrees / (degrees + t * t), degrees / 2, 0.5) / 2
+  return 1 - studentP(t, degrees) / 2
 }
 
 /** Returns the normal quantile. It is Student's with very many degrees of freedom (error below 1e-6). */

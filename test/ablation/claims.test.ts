@@ -17,8 +17,8 @@ test('claims of all ablations below a folder are one list of shares, with their 
   mkdirSync(join(root, 'pool'))
   const rows = [1, 2, 3].flatMap((seed) => [
     rowWith('outcome-only', seed, 40, 50),
-    rowWith('outcome+environment', seed, 40, 55 + seed),
-    rowWith('policy+reward', seed, 40, 40 + seed),
+    rowWith('outcome+environment', seed, 40, 85 + seed),
+    rowWith('policy+reward', seed, 40, 10 + seed),
   ])
   const small = newResults(COMMAND, loadConfig({}), { regime: 'small-pool', taskSeed: 77_000 })
   writeResults(join(root, 'pool', 'ablation.json'), { ...small, rows })
@@ -37,18 +37,18 @@ test('claims of all ablations below a folder are one list of shares, with their 
     ],
   )
   const last = claims[3]
-  assert.ok(Math.abs((last?.mean ?? 0) - 0.07) < 1e-12)
+  assert.ok(Math.abs((last?.mean ?? 0) - 0.37) < 1e-12)
   assert.is(
     last?.command,
     'npm run -s rl -- ablate --regime small-pool --set run.iterations=4 --settings outcome-only,outcome+environment --seeds 3 --task-seed 77000 --out claims/small-pool',
   )
 })
 
-test('a plan has the runs, hours and rollouts of each ablation below a folder', () => {
+test('a plan has the runs, hours, rollouts and tokens of each ablation below a folder', () => {
   const root = mkdtempSync(join(tmpdir(), 'plan-'))
-  const rows = [1, 2].map((seed) => rowWith('policy', seed, 1, 2, { seconds: 3600 }))
+  const rows = [1, 2].map((seed) => rowWith('policy', seed, 1, 2, { seconds: 3600, costs: { labelled: 0, demonstrations: 9, tokens: 1_000 } }))
   writeResults(join(root, 'ablation.json'), { ...newResults('x', loadConfig({})), rows })
-  assert.equal(planOf(root, 2), [{ regime: 'default', runs: 2, hours: 1, rollouts: 512 }])
+  assert.equal(planOf(root, 2), [{ regime: 'default', runs: 2, hours: 1, rollouts: 512, tokens: 2_000 }])
 })
 
 test.run()

@@ -11,7 +11,7 @@ const results = {
   rows: [1, 2, 3].flatMap((seed) => [
     rowWith('before', seed, 40 + seed, 40 + seed),
     rowWith('outcome-only', seed, 40, 50 + seed),
-    rowWith('policy+reward+environment', seed, 40, 60 + seed, {
+    rowWith('policy+reward+environment', seed, 40, 90 + seed, {
       accepted: [3, 6],
       confirmed: { rollouts: 64, accepted: 6, confirmed: 4, evident: 3, evidentConfirmed: 3 },
       judge: [{ iteration: 0, process: 0.6, outcome: 0.5, meanVerdict: 0.1 }],
@@ -31,7 +31,7 @@ test('the report says what was measured, with n, and how', () => {
   assert.match(page, /\| before \| 3 \| 0\.420 \[/)
   assert.match(
     page,
-    /outcome-only < policy\+reward\+environment \| in-domain \| \+0\.100 \[\+0\.100, \+0\.100\] \| 3 \| holds/,
+    /outcome-only < policy\+reward\+environment \| in-domain \| of training \| \+0\.400 \[\+0\.\d+, \+0\.\d+\] \| 3 \| 0\.\d+ \| 0\.\d+ \| hold/,
   )
   assert.match(page, /Of all acceptances, 12 of 18 hold \(67 %\)/)
   assert.match(page, /9 of 9 hold \(100 %\)/)

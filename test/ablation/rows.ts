@@ -18,6 +18,7 @@ export function rowWith(
     codeVersion: '0.1.0',
     seconds: 60,
     rollouts: 256,
+    costs: null,
     evaluations: [
       { iteration: 0, split: 'in-domain', successes: from, n: 100, steps: 12 },
       { iteration: 2, split: 'in-domain', successes: to, n: 100, steps: 11 },
@@ -29,6 +30,7 @@ export function rowWith(
     accepted: [],
     judge: [],
     confirmed: null,
+    cooler: null,
     judges: null,
     ...more,
   }

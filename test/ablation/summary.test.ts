@@ -9,7 +9,6 @@ import {
   meanOf,
   ofSetting,
   rise,
-  verdictOn,
 } from '../../src/ablation/summary.ts'
 import { rowWith } from './rows.ts'
 
@@ -29,14 +28,6 @@ test('differences are taken within seeds, and only over seeds that both settings
   // t(0.975, 1) = 12.706, standard error 0.01.
   assert.ok(Math.abs(found.high - found.value - 0.12706) < 1e-4)
   assert.is(difference(rows, 'outcome-only', 'policy', success), null)
-})
-
-test('an interval that holds 0 decides nothing, and one or two pairs tell nothing', () => {
-  assert.is(verdictOn({ value: 0.1, low: 0.01, high: 0.2, n: 5 }), 'holds')
-  assert.is(verdictOn({ value: -0.1, low: -0.2, high: -0.01, n: 5 }), 'reversed')
-  assert.is(verdictOn({ value: 0.1, low: -0.1, high: 0.3, n: 5 }), 'undecided, points that way')
-  assert.is(verdictOn({ value: 0.5, low: 0.5, high: 0.5, n: 1 }), 'not to be told from 1 pair')
-  assert.is(verdictOn({ value: 0.5, low: 0.5, high: 0.5, n: 2 }), 'not to be told from 2 pairs')
 })
 
 test('the last evaluation counts, not the best, and a missing split gives nothing', () => {

@@ -1,13 +1,12 @@
 /** Ablations on this machine: the files ablation.json of docs/results and of the folder of runs. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, isAbsolute, join, relative, resolve } from 'node:path'
+import { type Contrast, contrastsOf } from '../../ablation/contrasts.ts'
 import { type Results, readResults } from '../../ablation/results.ts'
 import type { Row } from '../../ablation/row.ts'
 import { SETTINGS, type Setting } from '../../ablation/settings.ts'
 import {
-  COMPARISONS,
   curve,
-  difference,
   type Figure,
   firstSuccess,
   lastSuccess,
@@ -15,7 +14,6 @@ import {
   ofSetting,
   settingsIn,
   splitsIn,
-  verdictOn,
 } from '../../ablation/summary.ts'
 import { runsFolder } from '../../broker/connection.ts'
 import { runNames } from '../../broker/run-names.ts'
@@ -97,7 +95,8 @@ export function ablationPage(name: string): AblationPage {
   const known = folders()
   const folder = known.get(name)
   if (folder === undefined) throw notHere(name, [...known.keys()])
-  const { rows, command } = read(folder)
+  const results = read(folder)
+  const { rows, command } = results
   const splits = splitsIn(rows)
   const here = new Set(runNames())
   return {
@@ -107,9 +106,9 @@ export function ablationPage(name: string): AblationPage {
     seeds: seedsOf(rows),
     splits,
     settings: settingsIn(rows).map((setting) => settingOf(rows, setting, splits, here)),
-    differences: COMPARISONS.flatMap(([first, second]) =>
-      splits.flatMap((split) => differenceOf(rows, first, second, split) ?? []),
-    ),
+    differences: contrastsOf(results)
+      .filter(({ metric }) => metric === 'success')
+      .map((contrast) => differenceOf(rows, contrast)),
     curves: settingsIn(rows).flatMap((setting) => curvesOf(ofSetting(rows, setting), setting, splits)),
   }
 }
@@ -154,17 +153,13 @@ function settingOf(
 
 function differenceOf(
   rows: readonly Row[],
-  first: Setting,
-  second: Setting,
-  split: string,
-): Difference | null {
+  { base, added, split, difference, verdict }: Contrast,
+): Difference {
   const figure = lastSuccess(split)
-  const found = difference(rows, first, second, figure)
-  if (found === null) return null
-  const before = new Map(ofSetting(rows, first).map((row) => [row.seed, figure(row)]))
+  const before = new Map(ofSetting(rows, base).map((row) => [row.seed, figure(row)]))
   return {
-    ...{ first, second, split, difference: written(found), verdict: verdictOn(found) },
-    pairs: ofSetting(rows, second).flatMap((row) => {
+    ...{ first: base, second: added, split, difference: written(difference), verdict },
+    pairs: ofSetting(rows, added).flatMap((row) => {
       const [from, to] = [before.get(row.seed) ?? null, figure(row)]
       return from === null || to === null ? [] : [{ seed: row.seed, value: to - from }]
     }),

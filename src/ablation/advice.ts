@@ -1,0 +1,72 @@
+/** Two sentences for who asks which parts pay on tasks of their own: which keys to set, and why. */
+import { type Contrast, contrastsOf } from './contrasts.ts'
+import type { Results } from './results.ts'
+import { SETTINGS, type Setting } from './settings.ts'
+import { meanOf, ofSetting } from './summary.ts'
+
+const BASE: Setting = 'outcome-only'
+
+/** Settings that a user may choose. The others are controls, or measure a single choice. */
+const CHOSEN: readonly Setting[] = [
+  'policy',
+  'policy+reward',
+  'policy+reward+environment',
+  'outcome+environment',
+  'outcome+estimate',
+  'learnability',
+]
+
+/** @returns null as long as no setting stands beside outcomes alone */
+export function adviceOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): string | null {
+  const added = contrastsOf(results).filter(
+    ({ base, added, metric }) => base === BASE && CHOSEN.includes(added) && metric === 'success',
+  )
+  if (added.length === 0) return null
+  const gains = CHOSEN.flatMap((setting) => {
+    const own = added.filter((one) => one.added === setting)
+    const pays = own.some(({ verdict }) => verdict === 'hold') && !own.some(isReversed)
+    return pays ? [{ setting, own, gain: sum(own.map(({ difference }) => difference.value)) }] : []
+  }).sort((a, b) => b.gain - a.gain)
+  const best = gains[0]
+  return best === undefined ? none(added) : some(results, best.setting, best.own)
+}
+
+function isReversed({ verdict }: Contrast): boolean {
+  return verdict === 'reversed'
+}
+
+function none(added: readonly Contrast[]): string {
+  const names = [...new Set(added.map((one) => one.added))].join(', ')
+  const finds = added.flatMap(({ found80 }) => found80 ?? [])
+  const size = finds.length === 0 ? null : Math.max(...finds)
+  const harms = [...new Set(added.filter(isReversed).map((one) => one.added))]
+  return [
+    `Set ${SETTINGS[BASE].words.join(' ')}: no part that was measured (${names}) raised success beyond what chance explains.`,
+    size === null
+      ? 'One seed tells no chance: play at least three with --resume --seeds 3.'
+      : `An effect of ${points(size)} points would have been found in four of five such ablations, so smaller ones may be there${harms.length === 0 ? '' : `; ${harms.join(', ')} lowered it`}.`,
+  ].join(' ')
+}
+
+function some(results: Pick<Results, 'rows'>, setting: Setting, own: readonly Contrast[]): string {
+  const gains = own.map(({ split, difference: { value, low, high, n } }) => {
+    return `${signed(value)} points on ${split} [${signed(low)}, ${signed(high)}], n ${n}`
+  })
+  const seconds = (of: Setting) => meanOf(ofSetting(results.rows, of), (row) => row.seconds)?.value ?? 0
+  return [
+    `Set ${SETTINGS[setting].words.join(' ')}: success rose by ${gains.join(', and ')}.`,
+    `A run took ${seconds(setting).toFixed(0)} s with them and ${seconds(BASE).toFixed(0)} s without, at as many rollouts an iteration.`,
+  ].join(' ')
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+function points(share: number): string {
+  return (100 * share).toFixed(1)
+}
+
+function signed(share: number): string {
+  return `${share < 0 ? '-' : '+'}${points(Math.abs(share))}`
+}

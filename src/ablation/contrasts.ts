@@ -1,0 +1,166 @@
+/**
+ * Paired differences between settings, as claims. One is named before the runs, and stands alone. The others are
+ * tested together: Holm's step-down procedure (Holm 1979) keeps the chance of any false claim at 5 %.
+ */
+import { RlError } from '../errors.ts'
+import { type Estimate, studentP, studentQuantile } from '../learning/interval.ts'
+import { stableMean, stableSum } from '../learning/moments.ts'
+import { primaryOf, type Results } from './results.ts'
+import type { Row } from './row.ts'
+import { SETTING_NAMES, type Setting } from './settings.ts'
+import { COMPARISONS, COOLER, ofSetting, splitsIn } from './summary.ts'
+
+const ALPHA = 0.05
+/** Share of equal studies that find the effect `found80`. */
+const POWER = 0.8
+/** Fewer pairs may agree by chance. */
+const LEAST_PAIRS = 3
+
+export type Metric = 'success' | `success at ${number}`
+export type Verdict = 'hold' | 'undecided' | 'reversed'
+
+export type Contrast = {
+  readonly base: Setting
+  readonly added: Setting
+  readonly split: string
+  readonly metric: Metric
+  /** Named in the config before the runs. */
+  readonly primary: boolean
+  /**
+   * `added` minus `base`, shares of solved test tasks. The limits are those of the level that the verdict is made at: 95 % for the
+   * primary contrast, and that of Holm's step for each other one.
+   */
+  readonly difference: Estimate
+  /** Two-sided, Student over seeds, by Holm for all but the primary. Null: fewer than two pairs. */
+  readonly p: number | null
+  /** Smallest true difference that 80 % of such studies tell from nothing, at 5 %. Null: fewer than two pairs. */
+  readonly found80: number | null
+  readonly verdict: Verdict
+}
+
+/** One metric of a row: solved tasks of a split, of n. */
+type Tally = { readonly successes: number; readonly n: number }
+type Read = (row: Row) => Tally | undefined
+
+/** @returns all compared pairs that have rows, the primary one first */
+export function contrastsOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): readonly Contrast[] {
+  const { rows } = results
+  const [first] = splitsIn(rows)
+  const primary = primaryOf(results)
+  const named = primary === null ? null : pairNamed(primary)
+  const isListed = named === null || COMPARISONS.some((pair) => isPair(pair, named))
+  const all = isListed ? COMPARISONS : [named, ...COMPARISONS]
+  const measured = all.flatMap(([base, added]) =>
+    splitsIn(rows).flatMap((split) =>
+      metricsOf(split).flatMap(([metric, read]) => {
+        const found = paired(rows, base, added, read)
+        if (found === null) return []
+        const isPrimary =
+          named !== null && isPair([base, added], named) && split === first && metric === 'success'
+        return [{ base, added, split, metric, primary: isPrimary, ...found }]
+      }),
+    ),
+  )
+  return [
+    ...measured.filter((one) => one.primary).map((one) => decided(one, one.p, ALPHA)),
+    ...byHolm(measured.filter((one) => !one.primary)),
+  ]
+}
+
+/**
+ * Returns the settings of a contrast, `added - base`.
+ * @throws RlError `ablate.bad-contrast`
+ * @example pairNamed('policy+reward - outcome-only') // ['outcome-only', 'policy+reward']
+ */
+export function pairNamed(text: string): readonly [base: Setting, added: Setting] {
+  const [added, base] = text.split(' - ').map((name) => SETTING_NAMES.find((one) => one === name.trim()))
+  if (base === undefined || added === undefined)
+    throw new RlError(`evaluation.contrast '${text}' names no two settings`, {
+      code: 'ablate.bad-contrast',
+      hint: `write 'added - base', each of ${SETTING_NAMES.join(', ')}`,
+    })
+  return [base, added]
+}
+
+function isPair([base, added]: readonly [Setting, Setting], other: readonly [Setting, Setting]): boolean {
+  return base === other[0] && added === other[1]
+}
+
+function metricsOf(split: string): readonly (readonly [Metric, Read])[] {
+  return [
+    ['success', ({ evaluations }) => evaluations.filter((one) => one.split === split).at(-1)],
+    [`success at ${COOLER}`, ({ cooler }) => cooler?.find((one) => one.split === split)],
+  ]
+}
+
+type Paired = {
+  readonly value: number
+  readonly n: number
+  /** Standard error of the mean difference. */
+  readonly error: number
+  readonly p: number | null
+}
+
+/**
+ * Seeds that both settings have. The deviation of a pair is at least that of two independent shares of so many tasks: by luck a few
+ * pairs may agree better than their own rollouts allow.
+ */
+function paired(rows: readonly Row[], base: Setting, added: Setting, read: Read): Paired | null {
+  const others = new Map(ofSetting(rows, added).map((row) => [row.seed, read(row)]))
+  const pairs = ofSetting(rows, base).flatMap((row) => {
+    const [one, other] = [read(row), others.get(row.seed)]
+    return one && other && one.n > 0 && other.n > 0 ? [[one, other] as const] : []
+  })
+  const n = pairs.length
+  if (n === 0) return null
+  const differences = pairs.map(([one, other]) => share(other) - share(one))
+  const value = stableMean(differences)
+  if (n < 2) return { value, n, error: 0, p: null }
+  const variance = stableSum(differences.map((one) => (one - value) ** 2)) / (n - 1)
+  const least = stableMean(pairs.map(([one, other]) => varianceOf(one) + varianceOf(other)))
+  const error = Math.sqrt(Math.max(variance, least) / n)
+  return { value, n, error, p: error === 0 ? null : studentP(Math.abs(value) / error, n - 1) }
+}
+
+function share({ successes, n }: Tally): number {
+  return successes / n
+}
+
+/** Variance of a share of n tasks. */
+function varianceOf(tally: Tally): number {
+  const p = share(tally)
+  return (p * (1 - p)) / tally.n
+}
+
+type Measured = Paired & Pick<Contrast, 'base' | 'added' | 'split' | 'metric' | 'primary'>
+
+/**
+ * Holm's procedure: the smallest of m p-values is tested at alpha / m, the next at alpha / (m - 1), up to the first that fails. All
+ * behind it are undecided, and keep its level.
+ */
+function byHolm(measured: readonly Measured[]): readonly Contrast[] {
+  const tested = measured.filter(({ p }) => p !== null).sort((a, b) => (a.p ?? 1) - (b.p ?? 1))
+  const decisions = new Map<Measured, Contrast>()
+  let level: number | null = null
+  let adjusted = 0
+  for (const [index, one] of tested.entries()) {
+    const left = tested.length - index
+    adjusted = Math.max(adjusted, Math.min(1, left * (one.p ?? 1)))
+    const at: number = level ?? ALPHA / left
+    const contrast = decided(one, adjusted, at)
+    if (contrast.verdict === 'undecided') level ??= at
+    decisions.set(one, contrast)
+  }
+  return measured.map((one) => decisions.get(one) ?? decided(one, null, ALPHA))
+}
+
+/** @param alpha level that its limits have, two-sided */
+function decided(one: Measured, p: number | null, alpha: number): Contrast {
+  const { base, added, split, metric, primary, value, n, error } = one
+  const half = n < 2 ? 0 : studentQuantile(1 - alpha / 2, n - 1) * error
+  const [low, high] = [value - half, value + half]
+  const verdict = n < LEAST_PAIRS ? 'undecided' : low > 0 ? 'hold' : high < 0 ? 'reversed' : 'undecided'
+  const found80 =
+    n < 2 ? null : (studentQuantile(1 - ALPHA / 2, n - 1) + studentQuantile(POWER, n - 1)) * error
+  return { base, added, split, metric, primary, difference: { value, low, high, n }, p, found80, verdict }
+}
