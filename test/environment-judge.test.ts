@@ -47,6 +47,18 @@ test('the estimate judges a run: verdicts, causes and progress are logged, and n
   }
 })
 
+test('an oracle pays by the true state: what it logs sums to the best plan where the goal is reached', async () => {
+  const run = 'oracle'
+  const head = startHead(root, run, [...JUDGE, ...SMALL, 'run.iterations=1', 'rewardModel.oracle=true'])
+  assert.is(await head.status, 0, head.output())
+  const gained = eventsOf(run, ['StepScored']).map(({ data }) => data.progress)
+  assert.ok(gained.length > 20)
+  assert.ok(
+    gained.every((progress) => Number.isInteger(progress)),
+    'plans have whole lengths',
+  )
+})
+
 async function dryRun(...set: readonly string[]) {
   const words = set.flatMap((key) => ['--set', key])
   const started = startProcess(['src/main.ts', '--role', 'head', '--dry-run', ...words], { RL_RUNS: root })
@@ -68,6 +80,15 @@ test("a user's setting brings progress; one without it is refused by its name be
   const refused = await dryRun(`environment.module=${join(root, 'blind.ts')}`, ...small)
   assert.is(refused.status, 1)
   assert.match(refused.output, /rewardModel\.provider: the setting 'nim' has no progress/)
+})
+
+test('keys of a control are refused where nobody would read them', async () => {
+  const oracle = await dryRun('rewardModel.oracle=true')
+  assert.is(oracle.status, 1)
+  assert.match(oracle.output, /rewardModel\.oracle: rewardModel\.provider 'local' knows no true state/)
+  const choice = await dryRun('environment.name=web', 'adaptation.choice=random')
+  assert.is(choice.status, 1)
+  assert.match(choice.output, /adaptation\.choice: the rules of the setting 'web' do not follow it/)
 })
 
 test('the estimate acts for nobody', async () => {

@@ -12,6 +12,7 @@ const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
   ['outcome+judge+environment - outcome+judge', 'policy+reward', 'policy+reward+environment'],
   ['outcome+environment - outcome', 'outcome-only', 'outcome+environment'],
   ['outcome+estimate - outcome', 'outcome-only', 'outcome+estimate'],
+  ['outcome+oracle - outcome', 'outcome-only', 'outcome+oracle'],
 ]
 
 const SPLITS = ['in-domain', 'ood']

@@ -24,6 +24,8 @@ const COLOURS: Readonly<Record<Shown, string>> = {
   'outcome-more': '#999933',
   'outcome-time': '#777777',
   learnability: '#44AA99',
+  'outcome+oracle': '#661100',
+  'random-rewriting': '#AA4499',
 }
 
 type Point = {

@@ -1,5 +1,4 @@
 /** The settings of an ablation: each is the same config with a few keys changed. */
-import { RlError } from '../errors.ts'
 import { unknownName } from './regimes.ts'
 
 const FIXED_TASKS = 'adaptation.enabled=false'
@@ -69,6 +68,16 @@ const CHOICES = {
 
 const OUTCOMES = ['learning.reward=outcome', 'rewardModel.mode=off'] as const
 
+/** One judge of the environment pays by the steps. */
+const ESTIMATE = [
+  'learning.reward=progress',
+  'learning.advantage=separate',
+  'learning.lambda=1',
+  'rewardModel.provider=environment',
+  'rewardModel.mode=fixed',
+  'rewardModel.samples=1',
+] as const
+
 /** Parts without a learned judge, and controls: what equal rollouts, equal time or a choice of tasks are worth. */
 const OTHERS = {
   'outcome+environment': {
@@ -78,14 +87,21 @@ const OTHERS = {
   /** The setting's own estimate judges: no weights, no start, no labelled rollouts. */
   'outcome+estimate': {
     short: 'estimate',
+    words: [...ESTIMATE, FIXED_TASKS],
+  },
+  /** The estimate by a solver on the true state: the ceiling of what a judge of steps is worth. */
+  'outcome+oracle': {
+    short: 'oracle',
+    words: [...ESTIMATE, 'rewardModel.oracle=true', FIXED_TASKS],
+  },
+  /** Rewritten tasks without a direction and critiques: what a larger pool is worth by itself. */
+  'random-rewriting': {
+    short: 'random',
     words: [
-      'learning.reward=progress',
-      'learning.advantage=separate',
-      'learning.lambda=1',
-      'rewardModel.provider=environment',
-      'rewardModel.mode=fixed',
-      'rewardModel.samples=1',
-      FIXED_TASKS,
+      ...OUTCOMES,
+      'adaptation.enabled=true',
+      'adaptation.candidates=within',
+      'adaptation.choice=random',
     ],
   },
   'outcome-more': { short: 'more', words: [...OUTCOMES, FIXED_TASKS] },
@@ -95,12 +111,6 @@ const OTHERS = {
     words: [...OUTCOMES, 'environment.sampler=learnability', FIXED_TASKS],
   },
 } as const satisfies Readonly<Record<string, SettingChange>>
-
-/** Settings that are asked for, and why no run can play them. */
-const ABSENT: Readonly<Record<string, string>> = {
-  oracle: 'no setting tells a step reward from its true state: progress reads what the policy has read',
-  'random-rewriting': 'no rewriter chooses at random: the symbolic one is led by critiques and difficulty',
-}
 
 export const SETTINGS = { ...PARTS, ...CHOICES, ...OTHERS }
 
@@ -139,12 +149,6 @@ export function settingsOf(list: string | undefined): readonly Setting[] {
   if (list === undefined) return PART_NAMES
   const names = list.split(',').map((name) => name.trim())
   for (const name of names) {
-    const reason = ABSENT[name]
-    if (reason !== undefined)
-      throw new RlError(`setting ${name} cannot be played: ${reason}`, {
-        code: 'ablate.lacks-part',
-        hint: 'omit it from --settings',
-      })
     if (!Object.hasOwn(SETTINGS, name)) throw unknownName('setting', name, SETTING_NAMES)
   }
   return SETTING_NAMES.filter((name) => names.includes(name))

@@ -26,6 +26,12 @@ export const adaptation = section({
     .boolean()
     .optional()
     .describe('Whether a rewrite may be of another type of task than its parent. Absent is false.'),
+  choice: z
+    .enum(['guided', 'random'])
+    .optional()
+    .describe(
+      'Which new task the symbolic rewriter takes: one that is harder or easier as the critiques say (`guided`), or any other of the room (`random`, a control). Absent is `guided`.',
+    ),
   accepted: z
     .enum(['replace', 'add'])
     .optional()

@@ -36,6 +36,12 @@ export const rewardModel = section({
     .describe(
       'Whether a verdict earns by its form, by being right and by agreeing with the other votes of its step, and outliers leave the batch (R1-Reward). Absent: by the reward of the step.',
     ),
+  oracle: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether the judge of `provider: environment` knows the true state, e.g. where a hidden object is. For measuring alone: it is the ceiling of what a judge is worth.',
+    ),
   samples: positive.default(1).describe('Number of judgements of each step (m).'),
   temperature: z.number().nonnegative().default(1).describe('Temperature of judging.'),
   maxTokens: positive.default(8).describe('Largest number of tokens of one judgement, critique included.'),

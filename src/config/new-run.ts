@@ -18,6 +18,7 @@ export function checkNew(config: Config, refuse: Refuse): void {
   checkCalls(config, refuse)
   checkRead(config, refuse)
   checkLogged(config, refuse)
+  checkRewriting(config, refuse)
   checkPlayed(config, refuse)
 }
 
@@ -71,6 +72,14 @@ function checkLogged(config: Config, refuse: Refuse): void {
       `'${byRole.name}' needs roles, and the setting '${environment.name}' has none`,
       'use advantage task, or a setting whose turns name a role',
     )
+  if (rewardModel.oracle && (rewardModel.provider !== 'environment' || (setting && !setting.oracle)))
+    refuse(
+      'rewardModel.oracle',
+      rewardModel.provider === 'environment'
+        ? `the setting '${environment.name}' tells nothing of its true state`
+        : `rewardModel.provider '${rewardModel.provider}' knows no true state`,
+      'leave it out, or use rewardModel.provider environment with the setting alfworld',
+    )
   if (environment.reference && setting && !setting.reference)
     refuse('environment.reference', `the setting '${environment.name}' knows no solutions`, 'leave it out')
   const { openAi } = MODEL_PROVIDERS.find(policy.provider, models.module) ?? {}
@@ -81,6 +90,19 @@ function checkLogged(config: Config, refuse: Refuse): void {
       'use a local model, or leave it out',
     )
   checkCriteria(config, refuse)
+}
+
+/** Refuses a key of rewriting that nobody would read. */
+function checkRewriting({ environment, adaptation }: Config, refuse: Refuse): void {
+  const setting = settingOf(environment)
+  for (const key of ['anyType', 'choice'] as const) {
+    if (adaptation[key] === undefined) continue
+    const path = `adaptation.${key}`
+    if (setting && !setting.rewriting?.follows?.includes(key))
+      refuse(path, `the rules of the setting '${environment.name}' do not follow it`, 'leave it out')
+    else if (key === 'choice' && adaptation.rewriter !== 'symbolic')
+      refuse(path, 'a language model chooses by itself', 'leave it out, or use adaptation.rewriter symbolic')
+  }
 }
 
 /** Refuses ways of playing that the other keys leave no room for. */

@@ -69,6 +69,11 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
    * Resolves to null if it cannot tell. The reward `outlook` is made of it.
    */
   falls?(environment: E, task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
+  /**
+   * Resolves to by how much each step of an episode shortened the best plan from the true state. Resolves to null if it cannot tell.
+   * No agent can know it: it is the ceiling of what a judge is worth, for measuring.
+   */
+  oracle?(environment: E, task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
   /** True if every turn names a role. */
   readonly roles?: true
   /** Resolves to the text of a task's own solution, as actions in lines. Resolves to null if there is none. */
@@ -211,6 +216,8 @@ export type StepJudging = {
 }
 
 export interface Rewriting<E extends Environment = Environment> {
+  /** Keys of the section `adaptation` that its own rules follow. A run that sets another is refused. */
+  readonly follows?: readonly ('anyType' | 'choice')[]
   /** Returns a changed task by the setting's own rules, proven valid. */
   rewrite(environment: E, request: RewriteRequest): Promise<Rewrite>
   /** Whether the task can be solved and is not solved at its start. */

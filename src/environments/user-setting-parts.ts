@@ -85,7 +85,7 @@ export function guardedParts(setting: Setting, theirs: Theirs): Partial<Setting>
     }
   }
   if (setting.expert) parts.expert = guardedExpert(ask, theirs, setting.expert.bind(setting))
-  for (const part of ['progress', 'falls'] as const) {
+  for (const part of ['progress', 'falls', 'oracle'] as const) {
     const measure = setting[part]?.bind(setting)
     if (measure)
       parts[part] = async (environment, task, seed, actions) =>

@@ -72,6 +72,7 @@ const settingSchema = z.strictObject({
     .optional(),
   rewriting: z
     .strictObject({
+      follows: z.array(z.enum(['anyType', 'choice'])).optional(),
       rewrite: fn,
       validate: fn,
       language: z
@@ -90,6 +91,7 @@ const settingSchema = z.strictObject({
   reference: fn.optional(),
   progress: fn.optional(),
   falls: fn.optional(),
+  oracle: fn.optional(),
   runtime: fn.optional(),
   userParts: fn.optional(),
   simulated: z.literal(true).optional(),

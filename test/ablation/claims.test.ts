@@ -46,7 +46,12 @@ test('claims of all ablations below a folder are one list of shares, with their 
 
 test('a plan has the runs, hours, rollouts and tokens of each ablation below a folder', () => {
   const root = mkdtempSync(join(tmpdir(), 'plan-'))
-  const rows = [1, 2].map((seed) => rowWith('policy', seed, 1, 2, { seconds: 3600, costs: { labelled: 0, demonstrations: 9, tokens: 1_000 } }))
+  const rows = [1, 2].map((seed) =>
+    rowWith('policy', seed, 1, 2, {
+      seconds: 3600,
+      costs: { labelled: 0, demonstrations: 9, tokens: 1_000 },
+    }),
+  )
   writeResults(join(root, 'ablation.json'), { ...newResults('x', loadConfig({})), rows })
   assert.equal(planOf(root, 2), [{ regime: 'default', runs: 2, hours: 1, rollouts: 512, tokens: 2_000 }])
 })

@@ -15,7 +15,7 @@ import { fixedLearner } from '../learner/fixed-learner.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
 import type { JobContext } from '../runtime/worker.ts'
-import { estimateAt, toldEstimates } from './measured.ts'
+import { estimateAt, toldByOracle, toldEstimates } from './measured.ts'
 import type { OpenedJudge } from './opened-judge.ts'
 import { promptedJudgeBatch } from './prompted-batch.ts'
 
@@ -42,7 +42,10 @@ export function openEnvironmentJudge(config: Config, opened: OpenSetting, log: L
     for (const trajectory of judged) {
       const { rollout, iteration, actions } = trajectory
       const startedMs = performance.now()
-      const estimates = await toldEstimates(faultTeller(context), opened, config, task, trajectory)
+      const tell = faultTeller(context)
+      const estimates = rewardModel.oracle
+        ? await toldByOracle(tell, opened, task, trajectory)
+        : await toldEstimates(tell, opened, config, task, trajectory)
       const judgeMs = Math.round(performance.now() - startedMs)
       for (const step of actions.keys())
         events.push({

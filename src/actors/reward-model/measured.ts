@@ -72,6 +72,17 @@ export async function toldEstimates(
   return { progress, falls }
 }
 
+/** Measures by the true state what a step gained. Both estimates are that figure. */
+export async function toldByOracle(
+  tell: TellFault,
+  { setting, environment }: OpenSetting,
+  task: Task,
+  { seed, actions }: Pick<EventData<'TrajectoryCompleted'>, 'seed' | 'actions'>,
+): Promise<Estimates> {
+  const gained = await told(tell, async () => (await setting.oracle?.(environment, task, seed, actions)) ?? null)
+  return { progress: gained, falls: gained }
+}
+
 /** Returns the estimates of one step as its event has them. */
 export function estimateAt(
   { progress, falls }: Estimates,

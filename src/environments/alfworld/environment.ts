@@ -30,9 +30,9 @@ import {
 import { type Difficulty, larger, type RoomSize, SIZES } from './generator/size.ts'
 import { beginKnowledge, type Knowledge, observe } from './knowledge.ts'
 import { briefing, rewriteByAnswer } from './language-rewrite.ts'
-import { fallsOf, progressOf } from './progress.ts'
+import { fallsOf, progressOf, shortenedBy } from './progress.ts'
 import { type Recipe, recipeOf, sentenceOfGoal, taskOf } from './recipe.ts'
-import { rewriteGoal, rewrittenGame } from './rewrite.ts'
+import { type RewriteOptions, rewriteGoal, rewrittenGame } from './rewrite.ts'
 import { solve } from './solver.ts'
 import { type Goal, goalOfProblem, sentenceOf } from './tasks.ts'
 import { alfworldWords } from './words.ts'
@@ -68,8 +68,8 @@ export type AlfworldOptions = {
   readonly source: GeneratedSource | FolderSource
   /** Number of games kept ready. Default: 256. */
   readonly cachedGames?: number
-  /** Default: the task type stays. */
-  readonly rewrite?: { readonly anyType?: boolean }
+  /** Default: the task type stays, and critiques guide. */
+  readonly rewrite?: RewriteOptions
 }
 
 const SPLITS = ['train', 'in-domain', 'ood'] as const
@@ -86,6 +86,7 @@ export interface AlfworldEnvironment extends Environment {
   validate(task: Task): Promise<Validation>
   progress(task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
   falls(task: Task, actions: readonly string[]): Promise<Float32Array | null>
+  oracle(task: Task, actions: readonly string[]): Promise<Float32Array | null>
   /** Resolves to the commands of a plan, in lines. */
   reference(task: Task): Promise<string | null>
   /** Returns an expert for an episode that begins with this turn. */
@@ -158,6 +159,7 @@ export function alfworldEnvironment({
     },
     progress: (task, _seed, actions) => inTurn(async () => progressOf(await gameFor(task), actions)),
     falls: (task, actions) => inTurn(async () => fallsOf(await gameFor(task), actions)),
+    oracle: (task, actions) => inTurn(async () => shortenedBy(await gameFor(task), actions)),
     async reference(task) {
       const plan = solve(initialState(await gameFor(task)))
       return 'commands' in plan ? plan.commands.join('\n') : null

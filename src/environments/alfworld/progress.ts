@@ -14,6 +14,7 @@ import { expectedProgress } from './expert.ts'
 import type { Game } from './game.ts'
 import { beginKnowledge, type Knowledge, observe } from './knowledge.ts'
 import { outlook } from './outlook.ts'
+import { remainingCommands } from './solver.ts'
 
 /**
  * Returns the progress of each command from the game's start. It is 0 after the goal. Returns null if the
@@ -30,6 +31,25 @@ export function progressOf(game: Game, commands: readonly string[]): Float32Arra
 export function fallsOf(game: Game, commands: readonly string[]): Float32Array | null {
   const left = (knowledge: Knowledge) => outlook(knowledge)?.remaining ?? 0
   return worthOf(game, commands, (before, _, after) => left(before) - left(after))
+}
+
+/**
+ * Returns by how much each command shortened the best plan from the true state, hidden objects known. It is 0 after the goal. Returns
+ * null if the game's goal is none of the six types, or no plan leads to it.
+ */
+export function shortenedBy(game: Game, commands: readonly string[]): Float32Array | null {
+  let state = initialState(game)
+  let left = remainingCommands(state.world)
+  if (left === null) return null
+  const shortened = new Float32Array(commands.length) // [steps]
+  for (const [index, command] of commands.entries()) {
+    if (state.won) break
+    state = advance(state, command)
+    const now: number = state.won ? 0 : (remainingCommands(state.world) ?? left)
+    shortened[index] = left - now
+    left = now
+  }
+  return shortened
 }
 
 /** Plays commands from the game's start and gives each its worth. A command without effect has none. */

@@ -18,6 +18,8 @@ import { folderOf, type Goal, goalOfProblem, sameGoal, TASK_TYPES, withGoal, wit
 export type RewriteOptions = {
   /** Whether the task type may change too. The paper keeps it. Default false. */
   readonly anyType?: boolean
+  /** Whether any other goal of the room is taken, whatever is asked for and said: a control. Default false. */
+  readonly random?: boolean
   /** Whether a goal may come out, e.g. only goals whose pairs training may see. Default: all. */
   readonly allow?: (goal: Goal) => boolean
 }
@@ -29,7 +31,7 @@ export type RewriteOptions = {
 export function rewriteGoal(
   original: Game,
   request: RewriteRequest,
-  { anyType = false, allow = () => true }: RewriteOptions = {},
+  { anyType = false, random: isRandom = false, allow = () => true }: RewriteOptions = {},
 ): Rewrite {
   const { task, direction, critique, taken, seed } = request
   const parentGoal = goalOfTask(original, task)
@@ -37,19 +39,22 @@ export function rewriteGoal(
   const parent = scoreGoal(initialState(original).world, parentGoal)
   if ('refused' in parent) return { refused: `the parent is no task: ${parent.refused}` }
   const all = goalsIn(original, anyType ? TASK_TYPES : [parentGoal.type]).filter(({ goal }) => allow(goal))
-  const moved = all.filter(({ difficulty }) =>
-    direction === 'harder' ? difficulty > parent.difficulty : difficulty < parent.difficulty,
-  )
+  const moved = isRandom
+    ? all.filter(({ goal }) => !sameGoal(goal, parentGoal))
+    : all.filter(({ difficulty }) =>
+        direction === 'harder' ? difficulty > parent.difficulty : difficulty < parent.difficulty,
+      )
   const ids = new Set([...taken, task.id])
   const fresh = moved.filter(({ goal }) => candidateIds(original, task, goal).every((id) => !ids.has(id)))
   if (fresh.length === 0)
     return {
       refused:
         moved.length > 0
-          ? `all ${moved.length} ${direction} goals of this room were used before`
-          : `none of the ${all.length} goals of this room is ${direction} than ${parent.difficulty} commands`,
+          ? `all ${moved.length} ${isRandom ? 'other' : direction} goals of this room were used before`
+          : `none of the ${all.length} goals of this room is ${isRandom ? 'another' : `${direction} than ${parent.difficulty} commands`}`,
     }
   const random = rng(seed)
+  if (isRandom) return proposeGoal(original, task, random.pick(fresh).goal, taken, random)
   const causes = causesOf(critique)
   const ranked = [...fresh].sort(
     (a, b) => merit(b, parent, direction, causes) - merit(a, parent, direction, causes),

@@ -20,7 +20,10 @@ export const setting = defineSetting<AlfworldEnvironment>({
           ? { kind: 'folder', path: data ?? '', counts: folderCounts(config) }
           : { kind: 'generated', seed, counts: generatedCounts(config), size: difficulty },
       cachedGames: CACHED_GAMES,
-      rewrite: { anyType: config.adaptation.anyType ?? false },
+      rewrite: {
+        anyType: config.adaptation.anyType ?? false,
+        random: config.adaptation.choice === 'random',
+      },
     })
   },
   acting: {
@@ -31,6 +34,7 @@ export const setting = defineSetting<AlfworldEnvironment>({
   },
   judging: { by: 'steps', causes: CAUSES, prompt: 'alfworld-judge' },
   rewriting: {
+    follows: ['anyType', 'choice'],
     rewrite: (environment, request) => environment.rewrite(request),
     validate: (environment, task) => environment.validate(task),
     language: {
@@ -42,6 +46,7 @@ export const setting = defineSetting<AlfworldEnvironment>({
   expert: (environment, first) => environment.expert(first),
   progress: (environment, task, seed, actions) => environment.progress(task, seed, actions),
   falls: (environment, task, _seed, actions) => environment.falls(task, actions),
+  oracle: (environment, task, _seed, actions) => environment.oracle(task, actions),
   reference: (environment, task) => environment.reference(task),
   commands,
 })

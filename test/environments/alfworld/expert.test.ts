@@ -4,8 +4,9 @@ import { advance, initialState } from '../../../src/environments/alfworld/engine
 import { expertChoice, expertCommands } from '../../../src/environments/alfworld/expert.ts'
 import { beginKnowledge, type Knowledge, observe } from '../../../src/environments/alfworld/knowledge.ts'
 import { outlook } from '../../../src/environments/alfworld/outlook.ts'
-import { fallsOf, progressOf } from '../../../src/environments/alfworld/progress.ts'
+import { fallsOf, progressOf, shortenedBy } from '../../../src/environments/alfworld/progress.ts'
 import { situationOf } from '../../../src/environments/alfworld/situation.ts'
+import { solve } from '../../../src/environments/alfworld/solver.ts'
 import { fixtureGames, playExpert, roomOf, wander } from './play.ts'
 
 test('the expert wins, in generated rooms and in real games', () => {
@@ -97,6 +98,31 @@ test('falls add up to what was left at the start once the goal is reached, luck 
     assert.equal([...(fallsOf(game, [...commands, 'look']) ?? [])].slice(-1), [0])
   }
   assert.ok(lucky > 0, 'no look ever found more than was expected of it')
+})
+
+test('a solver that knows the true state pays each command of a best plan alike, and a detour with its cost', () => {
+  for (let seed = 0; seed < 10; seed++) {
+    const game = roomOf(seed)
+    const plan = solve(initialState(game))
+    assert.ok('commands' in plan)
+    const { commands } = plan
+    assert.equal(
+      [...(shortenedBy(game, commands) ?? [])],
+      commands.map(() => 1),
+    )
+    const first = commands[0] ?? ''
+    const away = initialState(game).admissible.find(
+      (command) => command.startsWith('go to ') && command !== first,
+    )
+    assert.ok(away)
+    const detour = shortenedBy(game, ['look', away, ...commands, 'look'])
+    assert.ok(detour)
+    assert.is(detour[0], 0)
+    assert.ok((detour[1] ?? 1) <= 0)
+    const sum = detour.reduce((total, one) => total + one, 0)
+    assert.is(sum, commands.length)
+    assert.is(detour.at(-1), 0)
+  }
 })
 
 test('progress is judged by what could be known: what stays unseen does not matter', () => {

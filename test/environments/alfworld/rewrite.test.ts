@@ -51,6 +51,31 @@ test('a config lets a rewrite be of another type of task, and without its key th
   assert.ok((await others('adaptation.anyType=true')) > 0)
 })
 
+test('a random choice takes any other goal of the room, whatever is asked for', async () => {
+  const config = loadConfig({ set: ['environment.tasks=12', 'adaptation.choice=random'] })
+  const { setting, environment } = await openSetting(config)
+  const commands = async (task: Task) =>
+    ((await setting.reference?.(environment, task)) ?? '').split('\n').length
+  const moves = { harder: 0, easier: 0 }
+  for (const [index, task] of (await environment.tasks('train')).slice(0, 12).entries()) {
+    const made = await Promise.all(
+      (['harder', 'easier'] as const).map((direction) =>
+        setting.rewriting!.rewrite(environment, {
+          ...{ task, direction, accuracy: 1, critique: '', taken: [], seed: seedOf(index, 'any') },
+        }),
+      ),
+    )
+    const [first, second] = made
+    assert.equal(first, second)
+    if (first === undefined || !('task' in first)) continue
+    assert.is.not(first.task.id, task.id)
+    const change = (await commands(first.task)) - (await commands(task))
+    if (change > 0) moves.harder++
+    if (change < 0) moves.easier++
+  }
+  assert.ok(moves.harder > 0 && moves.easier > 0, JSON.stringify(moves))
+})
+
 test('a rewritten task is valid, new, and harder or easier as asked', async () => {
   let made = 0
   for (const [index, task] of (await environment.tasks('train')).entries())
