@@ -40,7 +40,7 @@ export const rewardModel = section({
     .boolean()
     .optional()
     .describe(
-      'Whether the judge of `provider: environment` knows the true state, e.g. where a hidden object is. For measuring alone: it is the ceiling of what a judge is worth.',
+      'Whether the judge of `provider: environment` knows the true state, hidden objects too. For measuring alone: it is the ceiling of what a judge is worth.',
     ),
   samples: positive.default(1).describe('Number of judgements of each step (m).'),
   temperature: z.number().nonnegative().default(1).describe('Temperature of judging.'),
