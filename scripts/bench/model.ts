@@ -336,7 +336,7 @@ report({
   n: 1,
   note: 'whole suite',
 })
-for (const name of wanted.length > 0 ? [] : ['smollm2', 'qwen05', 'qwen3_06', 'qwen05_gpu']) {
+for (const name of wanted.length > 0 ? [] : ['smollm2', 'qwen05', 'qwen3_06', 'qwen05_gpu', 'llamacpp']) {
   const script = new URL('model/released.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [...process.execArgv, script, name], { stdio: 'inherit' })
   await once(child, 'exit')

@@ -1,14 +1,25 @@
-/** Writes small GGUF files, for tests. */
+/** Writes GGUF files, for tests and measurements. */
 export type GgufEntry = string | number | boolean | readonly string[] | readonly number[]
 
-/** A file with F32 tensors, as the format lays it out. */
-export function ggufFile(
+/** Types of tensors by their numbers in the format. */
+export const GGUF_TYPES = { F32: 0, F16: 1 } as const
+
+type Described = {
+  readonly name: string
+  readonly shape: readonly number[]
+  readonly type: keyof typeof GGUF_TYPES
+  readonly bytes: number
+}
+
+/** Returns what a tensor of so many bytes takes in the file. */
+export function ggufPadded(bytes: number): number {
+  return Math.ceil(bytes / 32) * 32
+}
+
+/** Everything before the values, as the format lays it out. The values follow in order, each padded. */
+export function ggufHead(
   metadata: Readonly<Record<string, GgufEntry>>,
-  tensors: readonly {
-    readonly name: string
-    readonly shape: readonly number[]
-    readonly values: Float32Array
-  }[],
+  tensors: readonly Described[],
 ): Buffer {
   const parts: Buffer[] = []
   const u32 = (value: number) => parts.push(Buffer.from(Uint32Array.of(value).buffer))
@@ -30,7 +41,7 @@ export function ggufFile(
       else parts.push(Buffer.from(Float32Array.of(value).buffer))
     } else {
       u32(9)
-      u32(typeof value[0] === 'string' ? 8 : 4)
+      u32(typeof value[0] === 'string' ? 8 : 5)
       u64(value.length)
       for (const one of value) typeof one === 'string' ? text(one) : u32(one)
     }
@@ -44,22 +55,34 @@ export function ggufFile(
     typed(value)
   }
   let offset = 0
-  const padded = (bytes: number) => Math.ceil(bytes / 32) * 32
-  for (const { name, shape, values } of tensors) {
+  for (const { name, shape, type, bytes } of tensors) {
     text(name)
     u32(shape.length)
     for (const extent of [...shape].reverse()) u64(extent)
-    u32(0)
+    u32(GGUF_TYPES[type])
     u64(offset)
-    offset += padded(values.byteLength)
+    offset += ggufPadded(bytes)
   }
   const head = Buffer.concat(parts)
-  const out = Buffer.alloc(padded(head.length) + offset)
-  head.copy(out)
-  let at = padded(head.length)
-  for (const { values } of tensors) {
-    Buffer.from(values.buffer, values.byteOffset, values.byteLength).copy(out, at)
-    at += padded(values.byteLength)
-  }
-  return out
+  return Buffer.concat([head, Buffer.alloc(ggufPadded(head.length) - head.length)])
+}
+
+/** A whole file with F32 tensors. */
+export function ggufFile(
+  metadata: Readonly<Record<string, GgufEntry>>,
+  tensors: readonly {
+    readonly name: string
+    readonly shape: readonly number[]
+    readonly values: Float32Array
+  }[],
+): Buffer {
+  const described = tensors.map(({ name, shape, values }) => {
+    return { name, shape, type: 'F32' as const, bytes: values.byteLength }
+  })
+  const bodies = tensors.map(({ values }) => {
+    const body = Buffer.alloc(ggufPadded(values.byteLength))
+    Buffer.from(values.buffer, values.byteOffset, values.byteLength).copy(body)
+    return body
+  })
+  return Buffer.concat([ggufHead(metadata, described), ...bodies])
 }

@@ -3,7 +3,7 @@
  * decoding of 32 sequences, prefill of 32 x 128 tokens and an update of an adapter of rank 16 on 512 tokens.
  * On the processor ratios are of its time, one thread each. On a graphics processor rates are by the clock.
  *
- *   released.ts qwen05 | qwen3_06 | smollm2 | qwen05_gpu
+ *   released.ts qwen05 | qwen3_06 | smollm2 | qwen05_gpu | llamacpp
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,8 @@ import { prepareWebgpu } from '../../../src/models/local/backend/webgpu.ts'
 import type { ModelConfig } from '../../../src/models/local/config.ts'
 import { openLocalModel } from '../../../src/models/local/model.ts'
 import { readModelFolder } from '../../../src/models/local/model-folder.ts'
-import { report } from '../report.ts'
+import { median, report } from '../report.ts'
+import { openLlama } from './llamacpp.ts'
 import { BATCH, type Measured, measure, PARTS, type Part, RANK, ROUNDS } from './measure.ts'
 import { type Shape, writeRandomFolder } from './random-folder.ts'
 import { openTorch, pythonHas, type Timing, type Torch, type TorchOptions, timed } from './torch.ts'
@@ -174,11 +175,45 @@ async function qwen05Gpu(): Promise<void> {
   )
 }
 
+/** One sequence, as who chats alone decodes. Ours computes in float32, llama.cpp with weights of F16. */
+const llamacpp = () =>
+  withRandomFolder('Qwen2.5-0.5B', async (folder, config) => {
+    const peer = await openLlama(folder, config)
+    if (peer === null) return
+    const model = await openLocalModel({ folder, backend: await processorBackend(), contextTokens: 1024 })
+    const ours: Timing[] = []
+    const theirs: Timing[] = []
+    for (let round = 0; round <= ROUNDS; round++) {
+      const mine = await timed(STEPS.processor, () =>
+        model.generate([
+          {
+            prompt: { tokens: Int32Array.of(1) },
+            maxTokens: STEPS.processor,
+            temperature: 1,
+            seed: [round, 1],
+          },
+        ]),
+      )
+      const its = await peer.decode(STEPS.processor)
+      if (round > 0) {
+        ours.push(mine)
+        theirs.push(its)
+      }
+    }
+    await model.close()
+    await peer.close()
+    const rates = [ours, theirs].map((all) => median(all.map(perCpu)))
+    const [mine = 0, its = 0] = rates
+    const told = `batch 1; ${mine.toFixed(1)} tokens a CPU second, llama.cpp ${its.toFixed(1)} (F16)`
+    row('qwen05_decode_vs_llamacpp', mine / its, 'ratio', '>= 0.8', ROUNDS, told)
+  })
+
 const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
   qwen05,
   smollm2,
   qwen3_06: qwen306,
   qwen05_gpu: qwen05Gpu,
+  llamacpp,
 }
 await PROGRAMS[process.argv[2]]()
 process.exit(0)
