@@ -1,4 +1,4 @@
-import { parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
+import { inLine, parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 import { changeConfig, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { startsOf } from '../events/starts.ts'
@@ -16,8 +16,9 @@ rl rescore RUN --set KEY=VALUE... [-n N] [--json]   e.g. --set learning.lambda=0
 rl rescore RUN --rules all [--set learning.module=MODULE] [--json]
 
 Works from the stored votes, without any model. Lists groups with a step whose advantage changed its sign (or became or
-ceased to be 0), and candidates with another decision. -n limits both lists (20), and --json lists all. --set takes all
-keys of learning, rewardModel.expected, and the keys of adaptation about acceptance. push is the sum of all advantages
+ceased to be 0), and candidates with another decision. -n limits both lists (20), and --json lists all. --set takes the
+keys that votes and outcomes tell something about: of learning, adaptation and rewardModel. Others are refused, each with the
+reason. A key that is taken and changes no figure of this run is named in the last line. push is the sum of all advantages
 without their signs. Consequences of another decision are not played: rl fork does that.
 
 --rules all asks every rule of docs/rules.md, and those of your module, one at a time in the place of the run's own. It tells
@@ -102,6 +103,7 @@ function lines(result: Rescore, seconds: number, limit: number): string[] {
         ({ iteration, slot, task, before, after }) =>
           `  ${iteration}/${slot} ${task}: ${word(before.accepted)} (${before.reason}), now ${word(after.accepted)} (${after.reason})`,
       ),
+    ...result.idle.map((word) => `no figure of this run follows from ${inLine(word)}`),
   ]
 }
 

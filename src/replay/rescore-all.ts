@@ -60,7 +60,7 @@ export function rescoreAll(log: LogReader, set: readonly string[] = []): RulesRe
   const readable = asked.filter(({ kind, refused }) => refused === null && !isPlayingKind(kind))
   const needs = needsOfAll([config, ...readable.map(({ under }) => under(config))])
   const counts = { iterations: 0, trajectories: 0, steps: 0 }
-  const judged = { verdicts: false, progress: false }
+  const judged = { verdicts: false, progress: false, falls: false }
   for (const played of completedIterations(log, needs)) {
     const all = [...played.groups.values()].flatMap(({ rollouts }) => rollouts)
     counts.iterations++
@@ -68,6 +68,7 @@ export function rescoreAll(log: LogReader, set: readonly string[] = []): RulesRe
     counts.steps += all.reduce((sum, { steps }) => sum + steps, 0)
     judged.verdicts ||= played.scored.some(isJudged)
     judged.progress ||= played.scored.some(({ progress }) => progress !== null)
+    judged.falls ||= played.scored.some(({ fall }) => fall !== undefined)
     const accepted = acceptedBy(decisionsUnder(played, played.config), 'before')
     const was = advantagesOf(played, accepted, played.config)
     for (const { kind, under, open } of readable) {
@@ -80,7 +81,7 @@ export function rescoreAll(log: LogReader, set: readonly string[] = []): RulesRe
     }
   }
   const playing = playingOf(log, asked)
-  const rows = asked.map((one) => rowOf(one, counts.trajectories, judged, playing.get(one) ?? null))
+  const rows = asked.map((one) => rowOf(one, judged, playing.get(one) ?? null))
   return { ...counts, rows }
 }
 
@@ -133,19 +134,23 @@ const INPUT: { readonly [N in Need]: string } = {
   falls: 'falls of the estimate (learning.reward outlook)',
 }
 
+/** Input that a setting tells or does not. */
+const OF_SETTINGS: ReadonlySet<Need> = new Set(['progress', 'falls'])
+
 function rowOf(
   { kind, rule, own, needs, open, refused }: Asked,
-  trajectories: number,
   judged: Readonly<Partial<Record<Need, boolean>>>,
   playing: PlayingFigures | null,
 ): RuleRow {
   const figures = open.figures()
+  // A setting that cannot tell them refuses the rule as well, if it is loaded. It is the log that lacks them.
+  const untold = refused !== null && needs.some((need) => OF_SETTINGS.has(need) && judged[need] === false)
+  const why = untold ? null : refused
   const lacked =
     needs.find((need) => judged[need] === false) ??
-    (trajectories > 0 && figures.lacking >= trajectories ? needs.at(-1) : undefined)
+    (figures.rewarded === 0 ? needs.find((need) => figures.lacking[need] !== undefined) : undefined)
   const without = lacked === undefined ? null : `the log has no ${INPUT[lacked]}`
-  const lacks =
-    refused !== null ? null : kind === 'alarm' ? 'it changes no reward: rl status tells it' : without
-  const told = refused === null && lacks === null && !isPlayingKind(kind)
-  return { kind, rule, own, figures: told ? figures : null, playing, lacks, refused }
+  const lacks = why !== null ? null : kind === 'alarm' ? 'it changes no reward: rl status tells it' : without
+  const told = why === null && lacks === null && !isPlayingKind(kind)
+  return { kind, rule, own, figures: told ? figures : null, playing, lacks, refused: why }
 }

@@ -25,8 +25,10 @@ export type RuleFigures = {
   readonly lengthBias: number | null
   /** Correlation of the advantages of trained steps with true progress. Null if the environment cannot tell it. */
   readonly withProgress: number | null
-  /** Rollouts that lack a field which the rule needs. */
-  readonly lacking: number
+  /** Rollouts that were rewarded. */
+  readonly rewarded: number
+  /** Rollouts that lack a field which the rule needs, by field. */
+  readonly lacking: Readonly<Record<string, number>>
   /** Candidates that are decided otherwise. */
   readonly flipped: number
 }
@@ -49,7 +51,8 @@ export function openRuleFigures(): OpenRuleFigures {
   const progress = openCorrelation()
   const parts = { outcome: 0, step: 0 }
   const length = { sum: 0, steps: 0 }
-  let [trainedSteps, lacking, flipped] = [0, 0, 0]
+  const lacking: Record<string, number> = {}
+  let [trainedSteps, rewarded, flipped] = [0, 0, 0]
   return {
     see(rollouts, scored, { was, now, weights, flipped: others }) {
       flipped += others
@@ -66,8 +69,11 @@ export function openRuleFigures(): OpenRuleFigures {
         const value = now.byRollout.get(rollout)?.[step] ?? 0
         if (part !== null && value !== 0) progress.add(value, part)
       }
-      for (const [name, value] of Object.entries(now.health))
-        if (name.startsWith('rolloutsLacking.')) lacking += value
+      rewarded += now.rewarded.length
+      for (const [name, value] of Object.entries(now.health)) {
+        const [count, field] = name.split('.')
+        if (count === 'rolloutsLacking' && field !== undefined) lacking[field] = (lacking[field] ?? 0) + value
+      }
       addParts(parts, now, weights)
       const bias = lengthBonus(now.kept, now.byRollout)
       if (bias === null) return
@@ -86,6 +92,7 @@ export function openRuleFigures(): OpenRuleFigures {
         stepShare: varied > 0 ? parts.step / varied : null,
         lengthBias: length.steps > 0 ? length.sum / length.steps : null,
         withProgress: progress.value(),
+        rewarded,
         lacking,
         flipped,
       }
