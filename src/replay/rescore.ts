@@ -90,11 +90,11 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
     }
     const was = advantagesOf(played, acceptedBy(decided, 'before'), config)
     const now = advantagesOf(played, acceptedBy(decided, 'after'), other)
-    for (const [totals, { byRollout, health }] of [
+    for (const [totals, { byRollout, counts }] of [
       [before, was],
       [after, now],
     ] as const) {
-      totals.tasksTrained += health.tasksTrained ?? 0
+      totals.tasksTrained += counts.tasksTrained ?? 0
       for (const values of byRollout.values())
         for (const value of values) {
           if (value !== 0) totals.trainedSteps++
@@ -144,6 +144,11 @@ export function decisionsUnder(played: CompletedIteration, config: Config): read
     const after = decisionOn({ ...data, task }, accuracy, played.groups.get(slot)?.asked ?? 0, config)
     return [{ iteration, slot, task, before, after }]
   })
+}
+
+/** Returns the logged decisions by slot. */
+export function loggedDecisions({ decisions }: CompletedIteration): ReadonlyMap<string, boolean> {
+  return new Map(decisions.map(({ type, data }) => [data.slot, type === 'TaskAccepted']))
 }
 
 /** Returns the decisions by slot. */
