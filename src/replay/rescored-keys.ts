@@ -83,6 +83,7 @@ const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = 
     confidence: COMPUTED,
     prior: COMPUTED,
     rewriter: ASKED,
+    skills: ASKED,
     samples: ASKED,
     temperature: ASKED,
     maxTokens: ASKED,
