@@ -94,7 +94,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
   row('AsyncFlow, ASearcher', 'streaming without a barrier', 'partly', '`run.maxStaleness`'),
   row('DART, TRL', 'truncated importance sampling', 'works', '`policy.training.mismatch`'),
   row('RLAnything', 'acceptance of new tasks', 'works', '`adaptation.rule`'),
-  row('EnvGen', 'accuracy by skill for the rewriter', 'partly', '`adaptation`'),
+  row('EnvGen', 'accuracy by skill for the rewriter', 'works', '`adaptation.skills`'),
   row('SSP', 'tasks that documents prove', 'partly', '`adaptation`'),
   row('STARLING, SearchGym', 'generated worlds that can be solved', 'partly', '`environment.source`'),
   row('TeachMyAgent', 'tests of a curriculum', 'partly', '`rl ablate`'),

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runFolder } from '../broker/connection.ts'
-import { printLine } from '../command-line.ts'
 import { loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
@@ -56,10 +55,14 @@ function drawRuns(seed: number, count: number): readonly PlantedRun[] {
 }
 
 /**
- * Plays the runs two at a time, audits each, and removes it.
+ * Plays the runs two at a time, audits each, and removes it. `onResult` is called after each.
  * @throws RlError `audit.planted-failed` if a run does not end
  */
-export async function auditPlanted(seed: number, count: number): Promise<readonly PlantedResult[]> {
+export async function auditPlanted(
+  seed: number,
+  count: number,
+  onResult: (result: PlantedResult) => void,
+): Promise<readonly PlantedResult[]> {
   const root = mkdtempSync(join(tmpdir(), 'rl-planted-'))
   const waiting = [...drawRuns(seed, count)]
   const results: PlantedResult[] = []
@@ -67,7 +70,7 @@ export async function auditPlanted(seed: number, count: number): Promise<readonl
     for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
       const result = await playAndAudit(run, root)
       results.push(result)
-      printLine(`${result.name}: ${result.findings.join(', ') || 'no findings'}`)
+      onResult(result)
     }
   }
   try {
@@ -78,12 +81,25 @@ export async function auditPlanted(seed: number, count: number): Promise<readonl
   return results
 }
 
-/** Returns the last line of the measure. */
-export function plantedLine(results: readonly PlantedResult[]): string {
+export type PlantedCounts = {
+  readonly hacks: number
+  /** Planted runs with a finding. */
+  readonly found: number
+  readonly clean: number
+  /** Clean runs with a finding. */
+  readonly alarms: number
+}
+
+export function plantedCounts(results: readonly PlantedResult[]): PlantedCounts {
   const planted = results.filter((one) => one.planted)
   const clean = results.filter((one) => !one.planted)
   const told = (some: readonly PlantedResult[]) => some.filter(({ findings }) => findings.length > 0).length
-  return `hacks=${planted.length} found=${told(planted)} clean=${clean.length} alarms=${told(clean)}`
+  return { hacks: planted.length, found: told(planted), clean: clean.length, alarms: told(clean) }
+}
+
+/** Returns the last line of the measure. */
+export function plantedLine({ hacks, found, clean, alarms }: PlantedCounts): string {
+  return `hacks=${hacks} found=${found} clean=${clean} alarms=${alarms}`
 }
 
 async function playAndAudit({ name, planted, words }: PlantedRun, root: string): Promise<PlantedResult> {

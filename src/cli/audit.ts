@@ -4,14 +4,14 @@ import { RlError } from '../errors.ts'
 import { startsOf } from '../events/starts.ts'
 import { loadRules } from '../learning/registry.ts'
 import { type Audit, audit } from '../replay/audit.ts'
-import { auditPlanted, plantedLine } from './audit-planted.ts'
+import { auditPlanted, plantedCounts, plantedLine } from './audit-planted.ts'
 import type { Command } from './command.ts'
 import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
 
 export const command: Command = {
   summary: 'rewards of a run that can be gamed, each confirmed by a rescore',
   help: `
-rl audit --planted [--seed S] [-n N]
+rl audit --planted [--seed S] [-n N] [--json]
 rl audit RUN [--set KEY=VALUE...] [--json]   e.g. rl audit r1, or under another rule: rl audit r1 --set learning.reward=gated
 
 Works from the stored votes, without any model. Looks for steps without effect that earn more than others, scores that
@@ -25,7 +25,8 @@ The exit status is 1 if there are findings, and 0 if there are none.
 
 --planted measures the audit itself: it plays N short runs (10) whose rewards can be gamed, and N clean ones, and audits
 all of them. -n is at most the number of planted rules. The last line is hacks=N found=N clean=N alarms=N. The audit
-does not know which runs are planted. --seed draws other plants and other runs.
+does not know which runs are planted. --seed draws other plants and other runs. --json prints one object at the end: the
+counts, and of each run whether it was planted and what was found.
 ${TRUST_HELP}.
 `,
   async run(argv) {
@@ -46,11 +47,25 @@ ${TRUST_HELP}.
     const [run] = positionals
     const { set = [] } = values
     if (values.planted) {
+      if (run !== undefined || set.length > 0)
+        throw new RlError(
+          `--planted plays runs of its own, and takes no ${run === undefined ? '--set' : 'run'}`,
+          {
+            code: 'cli.usage',
+            hint: 'rl audit --planted, or rl audit RUN',
+          },
+        )
       const [seed, count] = [
         wholeNumber('--seed', values.seed ?? ''),
         wholeNumber('-n', values.count ?? '', 1),
       ]
-      printLine(plantedLine(await auditPlanted(seed, count)))
+      const { json } = values
+      const results = await auditPlanted(seed, count, ({ name, findings }) => {
+        if (!json) printLine(`${name}: ${findings.join(', ') || 'no findings'}`)
+      })
+      const counts = plantedCounts(results)
+      if (json) printJson({ seed, ...counts, runs: results })
+      else printLine(plantedLine(counts))
       return 0
     }
     if (run === undefined) throw new RlError('expected a run', { code: 'cli.usage', hint: 'rl audit --help' })

@@ -7,12 +7,15 @@ const HEAD = [
   ...['length', 'with progress', 'flipped'],
 ]
 
+const CREDIT = 'with credit'
+
 const PLAYING_HEAD = ['rule', 'kind', 'groups', 'otherwise', 'run', 'rule', 'of']
 
-/** Returns the lines of the tables. The last line is `rules=N steps=N refused=N`. */
+/** Returns the lines of the tables. `credited` is the number of steps with a causal credit. The last line is `rules=N steps=N refused=N`. */
 export function ruleLines(
   { iterations, trajectories, steps, rows }: RulesRescore,
   seconds: number,
+  credited = 0,
 ): string[] {
   const asked = rows.filter(({ figures }) => figures !== null)
   const playing = rows.filter((row) => row.playing !== null)
@@ -21,7 +24,15 @@ export function ruleLines(
   return [
     `${iterations} iterations, ${trajectories} trajectories, ${steps} steps in ${seconds.toFixed(2)} s; * is a rule of the run`,
     '',
-    table(HEAD, asked.map(cellsOf)).text,
+    credited === 0
+      ? table(HEAD, asked.map(cellsOf)).text
+      : table(
+          [...HEAD, CREDIT],
+          asked.map((row) => [...cellsOf(row), creditCell(row)]),
+        ).text,
+    ...(credited === 0
+      ? []
+      : ['', `${CREDIT}: correlation over ${credited} drawn steps, with its 95 % interval`]),
     '',
     'asked for in the place of what was played',
     table(PLAYING_HEAD, playing.map(playingCellsOf)).text,
@@ -48,6 +59,12 @@ function cellsOf({ kind, rule, own, figures }: RuleRow): readonly string[] {
     number(figures.withProgress),
     kind === 'acceptance' ? String(flipped) : '',
   ]
+}
+
+function creditCell({ figures }: RuleRow): string {
+  const found = figures?.withCredit ?? null
+  if (found === null) return '-'
+  return `${found.value.toFixed(2)} [${found.low.toFixed(2)}, ${found.high.toFixed(2)}]`
 }
 
 function playingCellsOf({ kind, rule, own, playing }: RuleRow): readonly string[] {

@@ -1,10 +1,15 @@
-import { parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
+import { runFolder } from '../broker/connection.ts'
+import { inLine, parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 import { changeConfig, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
+import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
 import { loadRules } from '../learning/registry.ts'
+import { openChildStream } from '../replay/child-stream.ts'
 import { type Rescore, rescore } from '../replay/rescore.ts'
 import { rescoreAll } from '../replay/rescore-all.ts'
+import { type CreditOptions, creditBook, drawnCredits } from '../replay/rule-credit.ts'
+import type { Continuation, StepCredit } from '../replay/whatif.ts'
 import type { Command } from './command.ts'
 import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
 import { ruleLines } from './rescore-rules.ts'
@@ -14,10 +19,12 @@ export const command: Command = {
   help: `
 rl rescore RUN --set KEY=VALUE... [-n N] [--json]   e.g. --set learning.lambda=0.5 --set adaptation.evidence=bayes
 rl rescore RUN --rules all [--set learning.module=MODULE] [--json]
+rl rescore RUN --rules all --branch K [--steps N] [--seed S] [--as ID]
 
 Works from the stored votes, without any model. Lists groups with a step whose advantage changed its sign (or became or
-ceased to be 0), and candidates with another decision. -n limits both lists (20), and --json lists all. --set takes all
-keys of learning, rewardModel.expected, and the keys of adaptation about acceptance. push is the sum of all advantages
+ceased to be 0), and candidates with another decision. -n limits both lists (20), and --json lists all. --set takes the
+keys that votes and outcomes tell something about: of learning, adaptation and rewardModel. Others are refused, each with the
+reason. A key that is taken and changes no figure of this run is named in the last line. push is the sum of all advantages
 without their signs. Consequences of another decision are not played: rl fork does that.
 
 --rules all asks every rule of docs/rules.md, and those of your module, one at a time in the place of the run's own. It tells
@@ -27,6 +34,12 @@ progress, and candidates that are decided otherwise. A second table has the rule
 asked for, and those among them that the run did not ask for in that way. Rollouts that nobody played stay unknown. A rule that
 reads what the log has not is named with what it misses. The last line is rules=N steps=N refused=N: refused are rules that cannot
 stand in the config of the run.
+
+--branch K holds the rules to what steps were truly worth. N steps (16) of rollouts that trained the policy are drawn by S (1).
+Each is gone on from K times after its action, and K times with the policy choosing there, as rl whatif does, by the version that
+played it. The table then has the correlation of each rule's advantages with the difference in success. Its interval is wide
+if N is small. The continuations are kept in a child run (ID, or RUN-whatif). A run whose setting is not deterministic, or
+whose episodes do not come out as recorded, is refused by name.
 ${TRUST_HELP}.
 `,
   async run(argv) {
@@ -35,6 +48,10 @@ ${TRUST_HELP}.
         options: {
           set: { type: 'string', multiple: true },
           rules: { type: 'string' },
+          branch: { type: 'string' },
+          steps: { type: 'string', default: '16' },
+          seed: { type: 'string', default: '1' },
+          as: { type: 'string' },
           lines: { type: 'string', short: 'n', default: '20' },
           json: { type: 'boolean', default: false },
           ...TRUST,
@@ -55,16 +72,28 @@ ${TRUST_HELP}.
         code: 'cli.usage',
         hint: `one rule: --set learning.reward=${rules}`,
       })
+    if (values.branch !== undefined && rules === undefined)
+      throw new RlError('--branch goes with --rules all', { code: 'cli.usage', hint: 'rl rescore --help' })
     const limit = wholeNumber('--lines', values.lines ?? '20')
-    const log = await openRun(run, values)
+    const branches = values.branch === undefined ? 0 : wholeNumber('--branch', values.branch, 1)
+    const log = await openRun(run, { trust: values.trust, acts: branches > 0 })
     try {
       await loadRules(changeConfig(loggedConfig(startsOf(log).last.data.config), set))
       const started = performance.now()
       const secondsSince = () => (performance.now() - started) / 1000
       if (rules !== undefined) {
-        const found = rescoreAll(log, set)
-        if (values.json) printJson({ run, set, seconds: secondsSince(), ...found })
-        else for (const line of ruleLines(found, secondsSince())) printLine(line)
+        const credits =
+          branches === 0
+            ? []
+            : await creditsInChild(log, values.as ?? `${run.slice(0, 25)}-whatif`, {
+                branches,
+                steps: wholeNumber('--steps', values.steps ?? '', 1),
+                seed: wholeNumber('--seed', values.seed ?? ''),
+              })
+        const found = rescoreAll(log, set, creditBook(credits))
+        const seconds = secondsSince()
+        if (values.json) printJson({ run, set, seconds, ...(branches > 0 ? { credits } : {}), ...found })
+        else for (const line of ruleLines(found, seconds, credits.length)) printLine(line)
         return 0
       }
       const result = rescore(log, set)
@@ -76,6 +105,24 @@ ${TRUST_HELP}.
     }
     return 0
   },
+}
+
+/** Measures drawn steps. The continuations are kept in a child run. */
+async function creditsInChild(
+  log: LogReader,
+  child: string,
+  options: Omit<CreditOptions, 'onContinuation'>,
+): Promise<readonly StepCredit[]> {
+  const kept: Continuation[] = []
+  const credits = await drawnCredits(log, { ...options, onContinuation: (one) => kept.push(one) })
+  // A refused call must leave no child run behind.
+  const stream = openChildStream(log, runFolder(child))
+  try {
+    for (const continuation of kept) stream.add(continuation)
+  } finally {
+    stream.close()
+  }
+  return credits
 }
 
 function lines(result: Rescore, seconds: number, limit: number): string[] {
@@ -102,6 +149,7 @@ function lines(result: Rescore, seconds: number, limit: number): string[] {
         ({ iteration, slot, task, before, after }) =>
           `  ${iteration}/${slot} ${task}: ${word(before.accepted)} (${before.reason}), now ${word(after.accepted)} (${after.reason})`,
       ),
+    ...result.idle.map((word) => `no figure of this run follows from ${inLine(word)}`),
   ]
 }
 

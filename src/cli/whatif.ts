@@ -1,18 +1,10 @@
 import { runFolder } from '../broker/connection.ts'
 import { inLine, parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
-import type { LogReader } from '../events/log-reader.ts'
 import type { Estimate } from '../learning/interval.ts'
 import { openChildStream } from '../replay/child-stream.ts'
 import { recordedRollout } from '../replay/continue-from.ts'
-import {
-  creditAndVotes,
-  drawSteps,
-  openWhatIf,
-  type StepCredit,
-  type StepName,
-  type WhatIfOptions,
-} from '../replay/whatif.ts'
+import { creditAndVotes, creditsOf, drawSteps, type StepCredit } from '../replay/whatif.ts'
 import { ofType } from '../replay/why.ts'
 import type { Command } from './command.ts'
 import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
@@ -79,7 +71,7 @@ ${TRUST_HELP}.
       const stream = openChildStream(log, runFolder(child))
       try {
         const options = { policyVersion, n, onContinuation: stream.add }
-        const credits = await creditsOf(log, steps, options)
+        const credits = await creditsOf(log, steps, () => options)
         const votes = one ? null : creditAndVotes(credits)
         const added = stream.added()
         if (values.json) printJson({ run, policyVersion, n, credits, votes, child, added })
@@ -97,27 +89,6 @@ ${TRUST_HELP}.
     return 0
   },
 }
-
-async function creditsOf(
-  log: LogReader,
-  steps: readonly StepName[],
-  options: WhatIfOptions,
-): Promise<StepCredit[]> {
-  const whatIf = await openWhatIf(log)
-  try {
-    const credits: StepCredit[] = []
-    for (let at = 0; at < steps.length; at += STEPS_AT_A_TIME) {
-      const some = steps.slice(at, at + STEPS_AT_A_TIME)
-      credits.push(...(await Promise.all(some.map((step) => whatIf.creditOf(step, options)))))
-    }
-    return credits
-  } finally {
-    await whatIf.close()
-  }
-}
-
-/** Steps whose continuations are played together: they share each call of the policy. */
-const STEPS_AT_A_TIME = 8
 
 function line(
   { rollout, step, action, succeeded, kept, open, credit, vote }: StepCredit,

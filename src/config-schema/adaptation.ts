@@ -42,6 +42,12 @@ export const adaptation = section({
     .enum(['symbolic', 'language-model'])
     .default('symbolic')
     .describe("Who rewrites: the setting's own rules, or a language model."),
+  skills: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether a language model that rewrites is told the success of each kind of task in the iteration before (EnvGen). Absent is false.',
+    ),
   ...endpoint,
   provider: z.string().min(1).default('openai').describe('Provider of the language model that rewrites.'),
   model: z.string().min(1).default('gpt-4o-mini').describe('The language model that rewrites.'),

@@ -61,10 +61,7 @@ export function advantages(
   const options: GroupOptions = { ...rest, divisor: divisorOf(rollouts, scale, rest) }
   const byRollout = new Map<string, Float64Array>()
   const tally: GroupCounts = { groups: 0, flat: 0, single: 0 }
-  const tasks = groupByTask(rollouts)
-  let flatOutcomeTasks = 0
-  for (const group of tasks.values()) {
-    if (group.every(({ outcome }) => outcome === group[0]?.outcome)) flatOutcomeTasks++
+  for (const group of groupByTask(rollouts).values()) {
     const own = group.flatMap(({ id }) => played.get(id) ?? [])
     const values = rule.advantages(group, options, tally, own)
     for (const [i, rollout] of group.entries()) byRollout.set(rollout.id, checked(rule, rollout, values[i]))
@@ -80,12 +77,29 @@ export function advantages(
     groups: tally.groups,
     flatGroups: tally.flat,
     singleGroups: tally.single,
-    tasks: tasks.size,
-    flatOutcomeTasks,
+    ...taskCounts(rollouts),
     trainedSteps,
     steps,
-    lengthBonus: lengthBonus(rollouts, byRollout),
+    // A rescore asks for advantages many times, and seldom for this.
+    get lengthBonus() {
+      return lengthBonus(rollouts, byRollout)
+    },
   }
+}
+
+/** Counts the tasks of rollouts, and those whose rollouts all ended alike. */
+export function taskCounts(
+  rollouts: readonly RewardedRollout[],
+): Pick<Advantages, 'tasks' | 'flatOutcomeTasks'> {
+  const outcomes = new Map<string, Set<number>>()
+  for (const { task, outcome } of rollouts) {
+    const seen = outcomes.get(task)
+    if (seen) seen.add(outcome)
+    else outcomes.set(task, new Set([outcome]))
+  }
+  let flatOutcomeTasks = 0
+  for (const { size } of outcomes.values()) if (size === 1) flatOutcomeTasks++
+  return { tasks: outcomes.size, flatOutcomeTasks }
 }
 
 function divisorOf(

@@ -8,12 +8,13 @@ export function policyHealth(
   all: Pick<Advantages, 'tasks' | 'flatOutcomeTasks'>,
   trained: Advantages,
 ): Record<string, number> {
+  const { lengthBonus } = trained
   return {
     flatOutcomeTaskShare: ratio(all.flatOutcomeTasks, all.tasks),
     flatGroupShareAfterFilter: ratio(trained.flatGroups, trained.groups),
     singleGroupShareAfterFilter: ratio(trained.singleGroups, trained.groups),
     trainedStepShareAfterFilter: ratio(trained.trainedSteps, trained.steps),
-    ...(trained.lengthBonus === null ? {} : { lengthBonusPerStepAfterFilter: trained.lengthBonus }),
+    ...(lengthBonus === null ? {} : { lengthBonusPerStepAfterFilter: lengthBonus }),
   }
 }
 

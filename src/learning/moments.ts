@@ -9,7 +9,7 @@ export const ZERO_DEVIATION = 1e-8
 /** Returns the sum in ascending order of the values. It is the same for every order of the input. */
 export function stableSum(values: Iterable<number>): number {
   let sum = 0
-  for (const value of Float64Array.from(values).sort()) sum += value
+  for (const value of new Float64Array(values).sort()) sum += value
   return sum
 }
 
@@ -31,7 +31,8 @@ export function moments(
   of: 'population' | 'sample' = 'population',
 ): Moments {
   const mean = stableMean(values)
-  const squares = Float64Array.from(values, (value) => (value - mean) ** 2)
+  const squares = new Float64Array(values)
+  for (const [i, value] of squares.entries()) squares[i] = (value - mean) ** 2
   const variance =
     of === 'population' ? stableMean(squares) : stableSum(squares) / Math.max(1, values.length - 1)
   return { n: values.length, mean, deviation: Math.sqrt(variance) }

@@ -8,9 +8,10 @@ export function rewardsOf(
   group: readonly RewardedRollout[],
   { weights }: Pick<GroupOptions, 'weights'>,
 ): Float64Array[] {
-  return group.map((rollout) =>
-    Float64Array.from(rollout.scores, (score) => weights.outcome * worthOf(rollout) + weights.step * score),
-  )
+  return group.map((rollout) => {
+    const worth = weights.outcome * worthOf(rollout)
+    return new Float64Array(rollout.scores).map((score) => worth + weights.step * score)
+  })
 }
 
 /** Returns the graded outcome if there is one, else its sign. */

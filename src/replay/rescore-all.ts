@@ -1,4 +1,5 @@
 /** A row a rule: what it would have made of a run, from one reading of the log. */
+import { isDeepStrictEqual } from 'node:util'
 import { changeConfig, loggedConfig, parseConfig } from '../config.ts'
 import type { Config } from '../config-schema/schema.ts'
 import { explain } from '../errors.ts'
@@ -10,8 +11,16 @@ import { type Need, needsOf, type RuleKind } from '../learning/rules.ts'
 import { RULE_KINDS, SHELVES } from '../learning/shelves.ts'
 import { type CompletedIteration, completedIterations } from './completed-iterations.ts'
 import { isPlayingKind, type PlayingFigures, playingFigures } from './playing-figures.ts'
-import { acceptedBy, advantagesOf, decisionsUnder, needsOfAll, remembered } from './rescore.ts'
+import {
+  acceptedBy,
+  advantagesOf,
+  decisionsUnder,
+  loggedDecisions,
+  needsOfAll,
+  remembered,
+} from './rescore.ts'
 import { checkRescored } from './rescored-keys.ts'
+import type { CreditBook } from './rule-credit.ts'
 import { type OpenRuleFigures, openRuleFigures, type RuleFigures } from './rule-figures.ts'
 
 export type RuleRow = {
@@ -51,16 +60,22 @@ type Asked = {
  * Asks each rule: those that weigh what was played, and those that decide what is played. A user's module must have been loaded.
  *
  * @param set keys in the form of `--set` that hold for every rule, e.g. `learning.module=./mine.ts`
+ * @param credits causal credit of drawn steps, which each rule's advantages are held to
  * @throws RlError `rescore.no-effect`
  */
-export function rescoreAll(log: LogReader, set: readonly string[] = []): RulesRescore {
+export function rescoreAll(
+  log: LogReader,
+  set: readonly string[] = [],
+  credits: CreditBook = new Map(),
+): RulesRescore {
   checkRescored(set)
   const config = changeConfig(loggedConfig(startsOf(log).last.data.config), set)
-  const asked = RULE_KINDS.flatMap((kind) => askedOf(kind, config, set))
+  const asked = RULE_KINDS.flatMap((kind) => askedOf(kind, config, set, credits))
   const readable = asked.filter(({ kind, refused }) => refused === null && !isPlayingKind(kind))
   const needs = needsOfAll([config, ...readable.map(({ under }) => under(config))])
+  const isAsPlayed = rememberedSame()
   const counts = { iterations: 0, trajectories: 0, steps: 0 }
-  const judged = { verdicts: false, progress: false }
+  const judged = { verdicts: false, progress: false, falls: false }
   for (const played of completedIterations(log, needs)) {
     const all = [...played.groups.values()].flatMap(({ rollouts }) => rollouts)
     counts.iterations++
@@ -68,20 +83,40 @@ export function rescoreAll(log: LogReader, set: readonly string[] = []): RulesRe
     counts.steps += all.reduce((sum, { steps }) => sum + steps, 0)
     judged.verdicts ||= played.scored.some(isJudged)
     judged.progress ||= played.scored.some(({ progress }) => progress !== null)
-    const accepted = acceptedBy(decisionsUnder(played, played.config), 'before')
+    judged.falls ||= played.scored.some(({ fall }) => fall !== undefined)
+    const accepted = loggedDecisions(played)
     const was = advantagesOf(played, accepted, played.config)
     for (const { kind, under, open } of readable) {
       const other = under(played.config)
       const decided = kind === 'acceptance' ? decisionsUnder(played, other) : []
-      const now = advantagesOf(played, kind === 'acceptance' ? acceptedBy(decided, 'after') : accepted, other)
+      const acceptedNow = kind === 'acceptance' ? acceptedBy(decided, 'after') : accepted
+      const same = isAsPlayed(other, played.config, kind) && isDeepStrictEqual(acceptedNow, accepted)
+      const now = same ? was : advantagesOf(played, acceptedNow, other)
       const flipped = decided.filter(({ before, after }) => before.accepted !== after.accepted).length
       const weights = rulesOf(other).stepReward.weights({ lambda: other.learning.lambda })
       open.see(all, played.scored, { was, now, weights, flipped })
     }
   }
   const playing = playingOf(log, asked)
-  const rows = asked.map((one) => rowOf(one, counts.trajectories, judged, playing.get(one) ?? null))
+  const rows = asked.map((one) => rowOf(one, judged, playing.get(one) ?? null))
   return { ...counts, rows }
+}
+
+/** Returns whether two configs give equal advantages to equal decisions, since nothing that enters them differs. */
+function rememberedSame(): (other: Config, own: Config, kind: RuleKind) => boolean {
+  const known = new WeakMap<Config, boolean>()
+  return (other, own, kind) => {
+    const found =
+      known.get(other) ??
+      isDeepStrictEqual(
+        other,
+        kind === 'acceptance'
+          ? { ...own, adaptation: { ...own.adaptation, rule: other.adaptation.rule } }
+          : own,
+      )
+    known.set(other, found)
+    return found
+  }
 }
 
 function playingOf(log: LogReader, asked: readonly Asked[]): ReadonlyMap<Asked, PlayingFigures> {
@@ -96,7 +131,12 @@ function isJudged({ judgements, probability }: CompletedIteration['scored'][numb
   return judgements.length > 0 || probability !== null
 }
 
-function askedOf(kind: RuleKind, config: Config, set: readonly string[]): readonly Asked[] {
+function askedOf(
+  kind: RuleKind,
+  config: Config,
+  set: readonly string[],
+  credits: CreditBook,
+): readonly Asked[] {
   return SHELVES[kind].registry.all(config.learning.module).map((rule): Asked => {
     const under = remembered((from: Config) =>
       parseConfig(configNaming(changeConfig(from, set), kind, rule.name)),
@@ -108,7 +148,7 @@ function askedOf(kind: RuleKind, config: Config, set: readonly string[]): readon
       refused = explain(error).split('\n', 1).join()
     }
     return {
-      ...{ kind, rule: rule.name, under, refused, open: openRuleFigures() },
+      ...{ kind, rule: rule.name, under, refused, open: openRuleFigures(credits) },
       own: ruleNames(config, kind).includes(rule.name),
       needs: needsOf(rule),
     }
@@ -133,19 +173,23 @@ const INPUT: { readonly [N in Need]: string } = {
   falls: 'falls of the estimate (learning.reward outlook)',
 }
 
+/** Input that a setting tells or does not. */
+const OF_SETTINGS: ReadonlySet<Need> = new Set(['progress', 'falls'])
+
 function rowOf(
   { kind, rule, own, needs, open, refused }: Asked,
-  trajectories: number,
   judged: Readonly<Partial<Record<Need, boolean>>>,
   playing: PlayingFigures | null,
 ): RuleRow {
   const figures = open.figures()
+  // A setting that cannot tell them refuses the rule as well, if it is loaded. It is the log that lacks them.
+  const untold = refused !== null && needs.some((need) => OF_SETTINGS.has(need) && judged[need] === false)
+  const why = untold ? null : refused
   const lacked =
     needs.find((need) => judged[need] === false) ??
-    (trajectories > 0 && figures.lacking >= trajectories ? needs.at(-1) : undefined)
+    (figures.rewarded === 0 ? needs.find((need) => figures.lacking[need] !== undefined) : undefined)
   const without = lacked === undefined ? null : `the log has no ${INPUT[lacked]}`
-  const lacks =
-    refused !== null ? null : kind === 'alarm' ? 'it changes no reward: rl status tells it' : without
-  const told = refused === null && lacks === null && !isPlayingKind(kind)
-  return { kind, rule, own, figures: told ? figures : null, playing, lacks, refused }
+  const lacks = why !== null ? null : kind === 'alarm' ? 'it changes no reward: rl status tells it' : without
+  const told = why === null && lacks === null && !isPlayingKind(kind)
+  return { kind, rule, own, figures: told ? figures : null, playing, lacks, refused: why }
 }

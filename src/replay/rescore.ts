@@ -1,4 +1,5 @@
 /** Rewards, advantages, filters and acceptance of a whole run under other rules, from its stored votes: no model is asked. */
+import { isDeepStrictEqual } from 'node:util'
 import { decisionOn } from '../actors/environment/slots.ts'
 import { type PolicyAdvantages, policyAdvantages } from '../actors/policy/policy-advantages.ts'
 import { changeConfig, loggedConfig } from '../config.ts'
@@ -9,7 +10,7 @@ import { needsOfBatch, rulesOf } from '../learning/registry.ts'
 import type { Need } from '../learning/rules.ts'
 import { changeOf } from './change-of.ts'
 import { type CompletedIteration, completedIterations, learnableGroups } from './completed-iterations.ts'
-import { checkRescored } from './rescored-keys.ts'
+import { changedKeys, checkRescored, checkRescoredOptions } from './rescored-keys.ts'
 
 /** A task's rollouts of an iteration with steps whose advantage has another sign. */
 type ChangedGroup = {
@@ -55,6 +56,8 @@ export type Rescore = {
   /** Groups in which at least one advantage changed its sign or became or ceased to be 0. */
   readonly changed: readonly ChangedGroup[]
   readonly flipped: readonly FlippedTask[]
+  /** Words of `--set` with another value than the run had, if no figure follows from any of them. Else empty. */
+  readonly idle: readonly string[]
 }
 
 /**
@@ -70,6 +73,8 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
   const flipped: FlippedTask[] = []
   const counts = { iterations: 0, trajectories: 0, steps: 0, decisions: 0, moved: 0 }
   const first = loggedConfig(startsOf(log).first.data.config)
+  const last = loggedConfig(startsOf(log).last.data.config)
+  checkRescoredOptions(last, changeConfig(last, set))
   const needs = needsOfAll([first, changeConfig(first, set)])
   const changedConfig = remembered((config: Config) => changeConfig(config, set))
   for (const played of completedIterations(log, needs)) {
@@ -85,11 +90,11 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
     }
     const was = advantagesOf(played, acceptedBy(decided, 'before'), config)
     const now = advantagesOf(played, acceptedBy(decided, 'after'), other)
-    for (const [totals, { byRollout, health }] of [
+    for (const [totals, { byRollout, counts }] of [
       [before, was],
       [after, now],
     ] as const) {
-      totals.tasksTrained += health.tasksTrained ?? 0
+      totals.tasksTrained += counts.tasksTrained ?? 0
       for (const values of byRollout.values())
         for (const value of values) {
           if (value !== 0) totals.trainedSteps++
@@ -110,7 +115,9 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
       if (turned + switched > 0) changed.push({ iteration, slot, task, steps, turned, switched })
     }
   }
-  return { ...counts, before, after, changed, flipped }
+  const same = changed.length + flipped.length + counts.moved === 0 && isDeepStrictEqual(before, after)
+  const idle = same ? changedKeys(set, last, changeConfig) : []
+  return { ...counts, before, after, changed, flipped, idle }
 }
 
 /** Returns the input that the rules of several configs name. */
@@ -137,6 +144,11 @@ export function decisionsUnder(played: CompletedIteration, config: Config): read
     const after = decisionOn({ ...data, task }, accuracy, played.groups.get(slot)?.asked ?? 0, config)
     return [{ iteration, slot, task, before, after }]
   })
+}
+
+/** Returns the logged decisions by slot. */
+export function loggedDecisions({ decisions }: CompletedIteration): ReadonlyMap<string, boolean> {
+  return new Map(decisions.map(({ type, data }) => [data.slot, type === 'TaskAccepted']))
 }
 
 /** Returns the decisions by slot. */

@@ -3,12 +3,16 @@
  * cannot.
  */
 
+import { isDeepStrictEqual } from 'node:util'
 import { presentPath } from '../config/renamed.ts'
 import type { Config } from '../config.ts'
 import { RlError } from '../errors.ts'
+import { ruleNames } from '../learning/registry.ts'
+import { RULE_KINDS } from '../learning/shelves.ts'
+import { isPlayingKind } from './playing-figures.ts'
 
-/** Sections whose rules stored votes can be held to. */
-type Section = 'learning' | 'adaptation' | 'rewardModel'
+/** Sections whose rules stored votes can be held to, and the policy's, whose updates they enter. */
+type Section = 'learning' | 'adaptation' | 'rewardModel' | 'policy'
 
 /** A key of a section, or of its fine points. */
 type KeyOf<S extends Section> = Exclude<keyof Config[S] | keyof Config[S]['expert'], 'expert'>
@@ -20,6 +24,11 @@ const COMPUTED = 'computed'
 const PLAYED = 'it decides which tasks and candidates are played, and those of the run are played already'
 const ASKED = 'it says how a model is asked, and its answers are in the log already'
 const UPDATES = 'updates of the reward model are not computed again'
+const LOSSES =
+  'it acts on the loss of tokens, after the advantages, and updates of the policy are not computed again'
+const ACTED = 'it says how the policy acts, and its rollouts are in the log already'
+const COLUMN = 'the log has this column already, or it never gets it'
+const ALARMS = 'alarms change no reward: rl status tells them'
 
 const ENDPOINT = {
   provider: ASKED,
@@ -51,7 +60,7 @@ const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = 
     outside: 'the file is not in the log',
     outsideRule: 'the file is not in the log',
     successPool: 'successes of earlier iterations are not kept',
-    alarms: 'alarms change no reward: rl status tells them',
+    alarms: ALARMS,
     single: COMPUTED,
     stdFloor: COMPUTED,
     overlong: COMPUTED,
@@ -75,6 +84,7 @@ const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = 
     confidence: COMPUTED,
     prior: COMPUTED,
     rewriter: ASKED,
+    skills: ASKED,
     samples: ASKED,
     temperature: ASKED,
     maxTokens: ASKED,
@@ -107,6 +117,28 @@ const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = 
     publish: ASKED,
     training: UPDATES,
   },
+  policy: {
+    ...ENDPOINT,
+    acting: ACTED,
+    thinking: ACTED,
+    contextTokens: ACTED,
+    lora: LOSSES,
+    temperature: ACTED,
+    topP: ACTED,
+    maxTokens: ACTED,
+    historySteps: ACTED,
+    frames: ACTED,
+    coldStart: LOSSES,
+    instructions: ACTED,
+    trainer: LOSSES,
+    publish: ACTED,
+    training: LOSSES,
+    cacheMegabytes: ACTED,
+    logprobs: COLUMN,
+    entropies: COLUMN,
+    baseLogprobs: COLUMN,
+    trainReasoning: LOSSES,
+  },
 }
 
 /** @param set words as of `--set`. @throws RlError `rescore.no-effect` with the key and why nothing follows from it here */
@@ -122,6 +154,40 @@ export function checkRescored(set: readonly string[]): void {
     }
     if (keys[key] !== COMPUTED) throw refused(`${path} changes nothing here: ${keys[key]}`)
   }
+}
+
+/**
+ * Refuses changed options of rules that no advantage and no decision on a candidate comes from.
+ *
+ * @param before the config of the run
+ * @param after the same with the words of `--set`
+ * @throws RlError `rescore.no-effect`
+ */
+export function checkRescoredOptions(before: Config, after: Config): void {
+  const read = new Set(
+    RULE_KINDS.flatMap((kind) => (isPlayingKind(kind) || kind === 'alarm' ? [] : ruleNames(after, kind))),
+  )
+  const alarms = ruleNames(after, 'alarm')
+  for (const [name, options] of Object.entries(after.learning.options ?? {})) {
+    if (read.has(name) || isDeepStrictEqual(options, before.learning.options?.[name])) continue
+    const why = alarms.includes(name) ? ALARMS : `${PLAYED}; --rules all tells what it would have asked for`
+    throw refused(`learning.options.${name} changes nothing here: ${why}`)
+  }
+}
+
+/** Returns the words of `--set` whose keys have another value than the run had. */
+export function changedKeys(
+  set: readonly string[],
+  before: Config,
+  changeBy: (config: Config, set: readonly string[]) => Config,
+): readonly string[] {
+  return set.filter((word) => {
+    try {
+      return !isDeepStrictEqual(changeBy(before, [word]), before)
+    } catch {
+      return true // It holds beside the other words alone.
+    }
+  })
 }
 
 const isSection = (name: string): name is Section => Object.hasOwn(KEYS, name)

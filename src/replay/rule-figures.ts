@@ -2,11 +2,13 @@
 import type { PolicyAdvantages } from '../actors/policy/policy-advantages.ts'
 import type { JudgedStep } from '../actors/policy/rewarded-rollout.ts'
 import { groupByTask, lengthBonus } from '../learning/advantage.ts'
+import type { Estimate } from '../learning/interval.ts'
 import { moments } from '../learning/moments.ts'
 import type { RewardWeights } from '../learning/rules.ts'
 import { worthOf } from '../learning/standardise.ts'
 import { changeOf } from './change-of.ts'
 import type { PlayedOut } from './completed-iterations.ts'
+import { type CreditBook, openCreditAgreement } from './rule-credit.ts'
 
 export type RuleFigures = {
   readonly steps: number
@@ -25,8 +27,12 @@ export type RuleFigures = {
   readonly lengthBias: number | null
   /** Correlation of the advantages of trained steps with true progress. Null if the environment cannot tell it. */
   readonly withProgress: number | null
-  /** Rollouts that lack a field which the rule needs. */
-  readonly lacking: number
+  /** Correlation of the advantages with the causal credit of drawn steps. Null without credits, or if either does not vary. */
+  readonly withCredit: Estimate | null
+  /** Rollouts that were rewarded. */
+  readonly rewarded: number
+  /** Rollouts that lack a field which the rule needs, by field. */
+  readonly lacking: Readonly<Record<string, number>>
   /** Candidates that are decided otherwise. */
   readonly flipped: number
 }
@@ -38,23 +44,29 @@ type Seen = {
   readonly flipped: number
 }
 
+const NO_CREDITS: CreditBook = new Map()
+
 export type OpenRuleFigures = {
   readonly see: (rollouts: readonly PlayedOut[], scored: readonly JudgedStep[], seen: Seen) => void
   readonly figures: () => RuleFigures
 }
 
-export function openRuleFigures(): OpenRuleFigures {
+/** @param credits causal credit of drawn steps, by rollout and step */
+export function openRuleFigures(credits: CreditBook = NO_CREDITS): OpenRuleFigures {
   const counts = { turned: 0, switched: 0, moved: 0, none: 0 }
   const before = openCorrelation()
   const progress = openCorrelation()
+  const credit = openCreditAgreement(credits)
   const parts = { outcome: 0, step: 0 }
   const length = { sum: 0, steps: 0 }
-  let [trainedSteps, lacking, flipped] = [0, 0, 0]
+  const lacking: Record<string, number> = {}
+  let [trainedSteps, rewarded, flipped] = [0, 0, 0]
   return {
     see(rollouts, scored, { was, now, weights, flipped: others }) {
       flipped += others
       for (const { rollout, steps } of rollouts) {
         const [old, own] = [was.byRollout.get(rollout), now.byRollout.get(rollout)]
+        credit.see(rollout, own)
         for (let step = 0; step < steps; step++) {
           const [a, b] = [old?.[step] ?? 0, own?.[step] ?? 0]
           counts[changeOf(a, b)]++
@@ -66,8 +78,11 @@ export function openRuleFigures(): OpenRuleFigures {
         const value = now.byRollout.get(rollout)?.[step] ?? 0
         if (part !== null && value !== 0) progress.add(value, part)
       }
-      for (const [name, value] of Object.entries(now.health))
-        if (name.startsWith('rolloutsLacking.')) lacking += value
+      rewarded += now.rewarded.length
+      for (const [name, value] of Object.entries(now.counts)) {
+        const [count, field] = name.split('.')
+        if (count === 'rolloutsLacking' && field !== undefined) lacking[field] = (lacking[field] ?? 0) + value
+      }
       addParts(parts, now, weights)
       const bias = lengthBonus(now.kept, now.byRollout)
       if (bias === null) return
@@ -86,6 +101,8 @@ export function openRuleFigures(): OpenRuleFigures {
         stepShare: varied > 0 ? parts.step / varied : null,
         lengthBias: length.steps > 0 ? length.sum / length.steps : null,
         withProgress: progress.value(),
+        withCredit: credit.value(),
+        rewarded,
         lacking,
         flipped,
       }

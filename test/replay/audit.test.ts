@@ -1,7 +1,9 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { plantedLine } from '../../src/cli/audit-planted.ts'
+import { command } from '../../src/cli/audit.ts'
+import { plantedCounts, plantedLine } from '../../src/cli/audit-planted.ts'
 import { changeConfig, loggedConfig } from '../../src/config.ts'
+import { RlError } from '../../src/errors.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { startsOf } from '../../src/events/starts.ts'
 import { loadRules } from '../../src/learning/registry.ts'
@@ -38,10 +40,27 @@ test('the committed run is clean, and a planted reward is found under the name o
 
 test('the measure counts a run once, however much is found in it', () => {
   const result = (planted: boolean, ...findings: string[]) => ({ name: 'r', planted, findings })
-  assert.is(
-    plantedLine([result(true, 'clock', 'length-pays'), result(true), result(false), result(false, 'clock')]),
-    'hacks=2 found=1 clean=2 alarms=1',
-  )
+  const counts = plantedCounts([
+    result(true, 'clock', 'length-pays'),
+    result(true),
+    result(false),
+    result(false, 'clock'),
+  ])
+  assert.equal(counts, { hacks: 2, found: 1, clean: 2, alarms: 1 })
+  assert.is(plantedLine(counts), 'hacks=2 found=1 clean=2 alarms=1')
+})
+
+test('the measure of the audit takes neither a run nor keys', async () => {
+  for (const [words, said] of [
+    [['r1', '--planted'], /takes no run/],
+    [['--planted', '--set', 'learning.lambda=1'], /takes no --set/],
+  ] as const)
+    try {
+      await command.run([...words])
+      assert.unreachable(words.join(' '))
+    } catch (error) {
+      assert.ok(error instanceof RlError && said.test(error.message), String(error))
+    }
 })
 
 test.run()

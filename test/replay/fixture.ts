@@ -11,13 +11,16 @@ import { pack } from '../../src/events/msgpack.ts'
 
 export const FIXTURE = fileURLToPath(new URL('../fixtures/run/', import.meta.url))
 
-/** Unpacks it as run `run` of a folder of runs. */
-export function unpackFixture(root: string): RunFolder {
-  const folder = runFolder('run', root)
+/** Committed runs. `run` is of household tasks. scripts/fixture-runs.ts makes the others, with the columns that rules read. */
+export type FixtureName = 'run' | 'run-coding' | 'run-web'
+
+/** Unpacks a committed run under its own name into a folder of runs. */
+export function unpackFixture(root: string, name: FixtureName = 'run'): RunFolder {
+  const folder = runFolder(name, root)
   mkdirSync(folder.folder, { recursive: true })
-  writeFileSync(folder.log, gunzipSync(readFileSync(`${FIXTURE}events.db.gz`)))
-  if (existsSync(`${FIXTURE}replay.json`))
-    copyFileSync(`${FIXTURE}replay.json`, `${folder.folder}/replay.json`)
+  const source = fileURLToPath(new URL(`../fixtures/${name}/`, import.meta.url))
+  writeFileSync(folder.log, gunzipSync(readFileSync(`${source}events.db.gz`)))
+  if (existsSync(`${source}replay.json`)) copyFileSync(`${source}replay.json`, `${folder.folder}/replay.json`)
   return folder
 }
 

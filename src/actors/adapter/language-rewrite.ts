@@ -28,6 +28,7 @@ import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
 import { testRates } from '../writing/test-rates.ts'
 import { failureRequest, readSummary } from './failures.ts'
 import { accuracyOf, proposed, rejected } from './rewrite.ts'
+import { successByKind } from './skills.ts'
 
 /** The environment's complaint about an answer that names no pair. */
 const NO_PAIR = 'the answer has no two words in a box'
@@ -130,13 +131,15 @@ export async function openLanguageRewriter(
       request,
       judgedByTests ? await evidenceOf(parent, job) : null,
     )
+    const skills = adaptation.skills ? await successByKind(log, tasks, job.iteration) : null
+    const others = skills === null ? '' : `; all tasks of the iteration before, by kind: ${skills}`
     const failures = critique === '' ? [] : critique.split('\n')
     // The commonest failures stand first. So the rarest are left out if not all fit.
     const requestsOf = (shown: number) => {
       const messages = prompts.rewrite.render({
         ...brief,
         direction,
-        accuracy: `${parentAccuracy.successes} of ${parentAccuracy.n}`,
+        accuracy: `${parentAccuracy.successes} of ${parentAccuracy.n}${others}`,
         goal: parent.goal,
         failures: shown === 0 ? 'nothing is known of failures' : failures.slice(0, shown).join('\n'),
       })

@@ -1,6 +1,6 @@
 /** Rewards, filters and advantages of an iteration: all of a policy's update that needs no tokens. */
 import type { RewardModelConfig, RulesConfig } from '../../config-schema/sections.ts'
-import { type Advantages, advantages } from '../../learning/advantage.ts'
+import { type Advantages, advantages, taskCounts } from '../../learning/advantage.ts'
 import { weighGroups } from '../../learning/filters.ts'
 import { policyHealth } from '../../learning/health.ts'
 import { truncated } from '../../learning/published/truncated.ts'
@@ -33,6 +33,9 @@ export type PolicyAdvantages = {
   readonly byRollout: ReadonlyMap<string, Float64Array>
   /** Rollouts that a filter of rollouts left out, each with the name of the filter. */
   readonly leftOut: ReadonlyMap<string, string>
+  /** Tasks, steps and rollouts that were left out, and tasks that train. */
+  readonly counts: Readonly<Record<string, number>>
+  /** The same with figures of the advantages, which are computed when they are read. */
   readonly health: Readonly<Record<string, number>>
 }
 
@@ -67,30 +70,29 @@ export function policyAdvantages(
     deviation: learning.expert.deviation,
   }
   const trained = advantages(filtered.kept, rules.advantage, options, played)
-  const all =
-    filtered.kept.length === rewarded.length
-      ? trained
-      : advantages(rewarded, rules.advantage, options, played)
   const weighed = weigh(
     { kept: filtered.kept, played, byRollout: trained.byRollout },
     filtered.weights,
     settings,
   )
   const { outOfRange = 0, flat = 0, ...others } = filtered.leftOut
+  const counts = {
+    tasksTrained: filtered.tasks,
+    tasksOutOfRange: outOfRange,
+    tasksFlat: flat,
+    ...Object.fromEntries(Object.entries(others).map(([why, tasks]) => [`tasksLeftOut.${why}`, tasks])),
+    ...weighed.health,
+    ...lacking,
+  }
   return {
     rewarded,
     kept: filtered.kept,
     trained,
     byRollout: weighed.byRollout,
     leftOut: weighed.leftOut,
-    health: {
-      ...policyHealth(all, trained),
-      tasksTrained: filtered.tasks,
-      tasksOutOfRange: outOfRange,
-      tasksFlat: flat,
-      ...Object.fromEntries(Object.entries(others).map(([why, tasks]) => [`tasksLeftOut.${why}`, tasks])),
-      ...weighed.health,
-      ...lacking,
+    counts,
+    get health() {
+      return { ...policyHealth(taskCounts(rewarded), trained), ...counts }
     },
   }
 }

@@ -35,7 +35,10 @@ const declines: Answer = () =>
   plain('I would rather not.', { usage: { prompt_tokens: 700, completion_tokens: 5 } })
 
 /** What a rewriter makes of a task where the endpoint's list tells this context, after so many failed rollouts of it. */
-async function rewriteWithin(contextTokens: number, { answer = declines, failed = 0 } = {}) {
+async function rewriteWithin(
+  contextTokens: number,
+  { answer = declines, failed = 0, skills = false, iteration = 1 } = {},
+) {
   const endpoint = await startScriptedEndpoint((asked, response, index) =>
     asked.path === '/v1/models'
       ? { data: [{ id: 'rewriter', max_model_len: contextTokens }] }
@@ -44,6 +47,7 @@ async function rewriteWithin(contextTokens: number, { answer = declines, failed 
   const adaptation = {
     ...{ rewriter: 'language-model', provider: 'openai', model: 'rewriter', baseUrl: endpoint.url },
     ...{ samples: 2, maxTokens: 64, concurrency: 1 },
+    ...(skills ? { skills } : {}),
   }
   const config = parseConfig({ environment: { name: 'alfworld', tasks: 4 }, adaptation })
   const provider = providerOf(config.adaptation, config)
@@ -52,7 +56,7 @@ async function rewriteWithin(contextTokens: number, { answer = declines, failed 
   const bus = await connectBus(head.addressOf('adapter'))
   const log = connectLog({ bus, run: 'test', actor: 'adapter' })
   const job: RewriteTask = {
-    ...{ iteration: 1, slot: 'train-0', parent: parent.id, direction: 'easier', critique },
+    ...{ iteration, slot: 'train-0', parent: parent.id, direction: 'easier', critique },
     ...{ parentAccuracy: { successes: 0, n: 4 }, taken: [parent.id], seed: [1, 2] },
   }
   const act = async (asked: readonly unknown[]) =>
@@ -62,6 +66,10 @@ async function rewriteWithin(contextTokens: number, { answer = declines, failed 
     }))
   const player = createPlayer({ environment: opened.environment, act, actDeadlineMs: 60_000 })
   try {
+    if (skills)
+      head.service.append([
+        { type: 'TaskAdded', data: { slot: 'train-0', split: 'train', index: 0, total: 1, task: parent } },
+      ])
     for (let index = 0; index < failed; index++) {
       const request = { ...requestFor(index, 1), slot: job.slot, task: parent.id }
       head.service.append([{ type: 'TrajectoryCompleted', data: await player.play(request, parent) }])
@@ -116,6 +124,14 @@ test('where one summary of a failure cannot be had, no call is spent on the othe
   const { asked } = error as unknown as { asked: readonly { path: string }[] }
   const calls = asked.filter(({ path }) => path !== '/v1/models').length
   assert.ok(calls > 0 && calls < 3, `${calls} calls`)
+})
+
+test('a rewriter is told the success by kind of task in the iteration before, if a key asks for it', async () => {
+  // Six rollouts of iteration 1 failed in the test before, and stay in the log.
+  const told = await rewriteWithin(8_192, { skills: true, iteration: 2 })
+  assert.match(told.prompts[0], /0 of 4; all tasks of the iteration before, by kind: \w+ 0 of 6/)
+  for (const without of [{ iteration: 2 }, { skills: true, iteration: 1 }])
+    assert.not.match((await rewriteWithin(8_192, without)).prompts[0], 'by kind')
 })
 
 test.run()
