@@ -1,6 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type HostError, hostsOf, MOST_ROWS } from '../../../src/actors/head/hosts.ts'
+import { type HostError, hostsOf, MOST_ROWS, openHostFacts } from '../../../src/actors/head/hosts.ts'
 import { askHead } from '../../../src/actors/head/liveness.ts'
 import type { Code } from '../../../src/actors/head/other-code.ts'
 import type { WatchedActor } from '../../../src/actors/head/watch.ts'
@@ -8,6 +8,7 @@ import { perMinuteOf, rateAfter } from '../../../src/actors/head/work-rate.ts'
 import { startActor } from '../../../src/actors/runtime/actor.ts'
 import { openStatus } from '../../../src/actors/runtime/status.ts'
 import { openWaits } from '../../../src/actors/runtime/waits.ts'
+import { systemClock } from '../../../src/clock.ts'
 import type { Role } from '../../../src/events/envelope.ts'
 import { pack } from '../../../src/events/msgpack.ts'
 import { connectBus } from '../../../src/events/nats/connect.ts'
@@ -42,8 +43,15 @@ test('a row has the roles, slots, rate, round trip and code of its host', () => 
   const { total, rows } = hostsOf(actors, codesOf(actors), new Map())
   const ofB = rows.find(({ host }) => host === 'b')
   assert.equal(ofB, {
-    ...{ host: 'b', roles: { environment: 2, policy: 1 }, silent: 0, slots: 128, perMinute: 20 },
-    ...{ roundTripMs: 7, clockAheadMs: -3_600_000, codes: [own], isOther: false, lastError: null },
+    ...{ host: 'b', place: '', roles: { environment: 2, policy: 1 }, silent: 0, slots: 128, perMinute: 20 },
+    ...{
+      roundTripMs: 7,
+      clockAheadMs: -3_600_000,
+      codes: [own],
+      isOther: false,
+      lastError: null,
+      weights: null,
+    },
   })
   assert.equal(total, { hosts: 2, processes: 4, silent: 0, otherCode: 0, slots: 128, perMinute: 20 })
 })
@@ -81,7 +89,9 @@ test('a thousand hosts of eight processes fit into one message of the broker', (
   const errors = new Map(
     actors.map(({ worker }) => [worker, { time: 1, worker, error: 'e'.repeat(200) }] as const),
   )
-  const hosts = hostsOf(actors, codesOf(actors), errors)
+  const hosts = hostsOf(actors, codesOf(actors), errors, new Map(), () => ({
+    ...{ version: 1_234, behind: 2, forMs: 86_400_000 },
+  }))
   assert.is(hosts.total.hosts, 1_000)
   assert.is(hosts.total.slots, 512_000)
   assert.is(hosts.rows.length, MOST_ROWS)
@@ -117,6 +127,35 @@ test('a rate is that of the last minute', () => {
   assert.is(perMinuteOf(rate, 5, 10_000), 30)
   for (let at = 0; at <= 300_000; at += 2_000) rate = rateAfter(rate, 100, at)
   assert.is(perMinuteOf(rate, 100, 300_000), 0)
+})
+
+test('a host has the weights of its last rollouts, how far they are behind, and since when', async () => {
+  const head = await startTestHead()
+  head.service.append([runStarted])
+  let now = 1_000_000
+  const facts = openHostFacts(head.log, { ...systemClock, now: () => now })
+  const see = (worker: string, type: string, data: object) =>
+    facts.observe([{ event: { envelope: { type, data, actor: worker } } as never }])
+  const actors = [
+    actor('a', 'head'),
+    actor('b', 'environment', 0),
+    actor('b', 'environment', 1),
+    actor('c', 'policy'),
+  ]
+  const weightsOf = (wanted: string) =>
+    facts.hostsOf(actors, new Map()).rows.find(({ host }) => host === wanted)?.weights
+  assert.is(weightsOf('b'), null)
+  see('policy/c-0', 'PolicyUpdated', { version: 4 })
+  see('environment/b-1', 'TrajectoryCompleted', { policyVersion: 2 })
+  now += 5_000
+  see('environment/b-0', 'TrajectoryCompleted', { policyVersion: 3 })
+  now += 1_000
+  // A rollout that began earlier says nothing new.
+  see('environment/b-0', 'TrajectoryCompleted', { policyVersion: 2 })
+  assert.equal(weightsOf('b'), { version: 3, behind: 1, forMs: 1_000 })
+  assert.equal(weightsOf('c'), { version: 4, behind: 0, forMs: 6_000 })
+  assert.is(weightsOf('a'), null)
+  await head.close()
 })
 
 test('the head tells what its hosts do, and rl status shows it', async () => {
