@@ -30,6 +30,7 @@ export function rowWith(
     judge: [],
     confirmed: null,
     judges: null,
+    staleness: null,
     ...more,
   }
 }
