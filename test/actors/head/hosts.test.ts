@@ -1,5 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { unchangedVersion } from '../../../src/actors/decider/fold.ts'
 import { type HostError, hostsOf, MOST_ROWS, openHostFacts } from '../../../src/actors/head/hosts.ts'
 import { askHead } from '../../../src/actors/head/liveness.ts'
 import type { Code } from '../../../src/actors/head/other-code.ts'
@@ -9,6 +10,8 @@ import { startActor } from '../../../src/actors/runtime/actor.ts'
 import { openStatus } from '../../../src/actors/runtime/status.ts'
 import { openWaits } from '../../../src/actors/runtime/waits.ts'
 import { systemClock } from '../../../src/clock.ts'
+import { loggable, parseConfig } from '../../../src/config.ts'
+import type { NewEvent } from '../../../src/events/catalogue.ts'
 import type { Role } from '../../../src/events/envelope.ts'
 import { pack } from '../../../src/events/msgpack.ts'
 import { connectBus } from '../../../src/events/nats/connect.ts'
@@ -160,7 +163,13 @@ test('a host has the weights of its last rollouts, how far they are behind, and 
 
 test('the head tells what its hosts do, and rl status shows it', async () => {
   const head = await startTestHead()
-  head.service.append([runStarted])
+  const version = { ...unchangedVersion(0, null), iteration: 0 }
+  head.service.append([
+    { ...runStarted, data: { ...runStarted.data, config: loggable(parseConfig({})) } } as NewEvent,
+    { type: 'PolicyUpdated', data: version },
+    { type: 'RewardModelUpdated', data: version },
+    { type: 'IterationStarted', data: { iteration: 1, policyVersion: 0, rewardModelVersion: 0 } },
+  ])
   const address = head.addressOf('environment-worker')
   const worker = environmentWorker(undefined, { concurrency: 12 })
   const here = await startActor({ role: 'environment', run: 'test', address, heartbeatMs: 200, worker })
@@ -179,6 +188,8 @@ test('the head tells what its hosts do, and rl status shows it', async () => {
   const shown = startProcess(['src/rl.ts', 'status', 'test'], { RL_RUNS: root })
   assert.is(await shown.status, 0, shown.output())
   assert.match(shown.output(), /2 hosts, 2 processes, 76 slots/)
+  // All 128 rollouts of the first iteration are asked for, none is open, and no later version is there.
+  assert.match(shown.output(), /^limit: asked-work 128 of 128 rollouts$/m)
   assert.match(shown.output(), /far-away +policy +64 .* 60 min behind/)
   const ofFar = live.hosts.rows.find(({ host }) => host === 'far-away')
   const ofHere = live.hosts.rows.find(({ host }) => host !== 'far-away')
