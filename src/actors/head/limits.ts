@@ -25,7 +25,7 @@ export type Limit = {
 }
 
 /** Rollouts for training that were asked for, and that may be asked for now. */
-export type AskedWork = { readonly asked: number; readonly most: number }
+type AskedWork = { readonly asked: number; readonly most: number }
 
 export type AskedFold = {
   /** Takes an event of the log, in order. */

@@ -429,7 +429,7 @@ export type MachineChart = {
 }
 
 /** Rollouts for training of a host, up to the last iteration that is folded. */
-export type HostRolloutsRow = {
+type HostRolloutsRow = {
   readonly host: string
   /** Hosts may share a name. */
   readonly place: string
