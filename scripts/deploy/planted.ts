@@ -52,6 +52,13 @@ export const PLANTED: readonly Planted[] = [
   { file: WORKER, from: 'rl alive "$RUN"', to: 'rl live "$RUN"', found: /no command 'live'/ },
   { file: WORKER, from: '--worker, --nats', to: '--further, --nats', found: /no flag --further/ },
   { file: 'compose/join.yaml', from: '--cluster', to: '--clusters', found: /no flag --clusters/ },
+  {
+    file: 'kubernetes/join/kustomization.yaml',
+    from: '--monitor,',
+    to: '--monitors,',
+    found: /no flag --monitors/,
+    needs: 'kubectl',
+  },
   { file: 'compose/join.yaml', from: '--join,', to: '--joins,', found: /no flag --joins/ },
   { file: SCALE, from: '  scaleTargetRef:\n    name: environment-worker\n', to: '', found: /scaleTargetRef/ },
   {

@@ -13,6 +13,9 @@ const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
   ['outcome+environment - outcome', 'outcome-only', 'outcome+environment'],
   ['outcome+estimate - outcome', 'outcome-only', 'outcome+estimate'],
   ['outcome+oracle - outcome', 'outcome-only', 'outcome+oracle'],
+  ['weights at staleness 1 - none', 'staleness-1', 'staleness-1+weights'],
+  ['weights at staleness 2 - none', 'staleness-2', 'staleness-2+weights'],
+  ['weights at staleness 4 - none', 'staleness-4', 'staleness-4+weights'],
 ]
 
 const SPLITS = ['in-domain', 'ood']

@@ -6,7 +6,7 @@ import { contrastsOf } from './contrasts.ts'
 import { growthCurve, learningCurves } from './plots.ts'
 import { ablationKey, baseConfig, type Results } from './results.ts'
 import type { Row } from './row.ts'
-import { CHOICE_NAMES, type Choice, SETTING_NAMES, SETTINGS } from './settings.ts'
+import { CHOICE_NAMES, type Choice, SETTING_NAMES, SETTINGS, STALE_NAMES } from './settings.ts'
 import {
   COOLER,
   coolerSuccess,
@@ -60,6 +60,7 @@ function page(results: Results, curves: readonly string[]): string {
     ...judgeSection(rows),
     ...growthSection(rows),
     ...choicesSection(rows),
+    ...stalenessSection(rows),
     '## How it was made',
     provenance(results),
   ].join('\n\n')}\n`
@@ -238,6 +239,37 @@ function choicesSection(rows: readonly Row[]): readonly string[] {
     '## Choices against the published rules',
     `One choice of \`${chosen}\` is taken back to the published rule. Differences are to \`${chosen}\` as it is, over the seeds that both have.`,
     table(['setting', 'changed', 'figure', 'difference', 'n'], lines),
+  ]
+}
+
+/** Ages and weights of settings that play with older policies. */
+function stalenessSection(rows: readonly Row[]): readonly string[] {
+  const shown = settingsIn(rows).filter((setting) => STALE_NAMES.some((name) => name === setting))
+  if (shown.length === 0) return []
+  return [
+    '## Staleness',
+    [
+      'Age: policy versions between the one that played a rollout and the one that learned from it. An update ends early if the KL to the',
+      'policy that played is above its limit. The effective sample size (Kish) is a share of the tokens, and "cut" is the share of tokens',
+      'whose weight was above the limit.',
+    ].join('\n'),
+    table(
+      ['setting', 'n', 'mean age', 'oldest', 'updates', 'ended early', 'effective', 'cut', 'seconds'],
+      shown.map((setting) => {
+        const own = ofSetting(rows, setting)
+        const told = (figure: Figure, digits = 2) => meanOf(own, figure)?.value.toFixed(digits) ?? '-'
+        return [
+          ...[setting, own.length],
+          told(({ staleness }) => staleness?.meanAge ?? null),
+          told(({ staleness }) => staleness?.mostAge ?? null, 0),
+          told(({ staleness }) => staleness?.updates ?? null, 1),
+          told(({ staleness }) => staleness?.stopped ?? null, 1),
+          told(({ staleness }) => staleness?.effectiveShare ?? null, 3),
+          told(({ staleness }) => staleness?.weightsCutShare ?? null, 4),
+          told(({ seconds }) => seconds, 0),
+        ]
+      }),
+    ),
   ]
 }
 

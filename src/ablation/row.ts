@@ -7,6 +7,7 @@ import { startsOf } from '../events/starts.ts'
 import { judgeQuality, type LabelledStep } from '../learning/judge-quality.ts'
 import { progressLabel } from '../learning/progress-labels.ts'
 import { SETTING_NAMES, type Setting } from './settings.ts'
+import { stalenessOf, stalenessSchema } from './staleness.ts'
 
 const count = z.int().nonnegative()
 const tally = z.strictObject({ successes: count, n: count })
@@ -79,6 +80,8 @@ export const rowSchema = z.strictObject({
     .strictObject({ rollouts: count, process: versions.nullable(), outcome: versions })
     .nullable()
     .default(null),
+  /** Ages of the rollouts when the policy learned from them. Null in older files. */
+  staleness: stalenessSchema.nullable().default(null),
 })
 
 export type Row = z.infer<typeof rowSchema>
@@ -104,6 +107,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     confirmed: null,
     cooler: null,
     judges: null,
+    staleness: null,
   }
   let accepted = 0
   let beganMs = 0
@@ -131,7 +135,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
   row.evaluations.sort((a, b) => place(a) - place(b))
   if (!config.adaptation.enabled || setting === 'before') row.accepted = []
   row.seconds = (endedMs - beganMs) / 1000
-  Object.assign(row, measuredByTrajectories(log), { costs: costsOf(log) })
+  Object.assign(row, measuredByTrajectories(log), { costs: costsOf(log), staleness: stalenessOf(log) })
   return row
 }
 

@@ -112,7 +112,28 @@ const OTHERS = {
   },
 } as const satisfies Readonly<Record<string, SettingChange>>
 
-export const SETTINGS = { ...PARTS, ...CHOICES, ...OTHERS }
+/** Weights of AReaL and verl: a token that became likelier weighs more, but no more than five times. */
+const TRUNCATED = 'policy.training.expert.mismatch={kind: truncate, level: token, limit: 5}'
+
+/** Rollouts of a policy that is some versions behind, each with and without truncated importance weights. */
+const STALENESS = {
+  'staleness-0': { short: 'stale-0', words: stale(0) },
+  'staleness-0+weights': { short: 'stale-0-w', words: [...stale(0), TRUNCATED] },
+  'staleness-1': { short: 'stale-1', words: stale(1) },
+  'staleness-1+weights': { short: 'stale-1-w', words: [...stale(1), TRUNCATED] },
+  'staleness-2': { short: 'stale-2', words: stale(2) },
+  'staleness-2+weights': { short: 'stale-2-w', words: [...stale(2), TRUNCATED] },
+  'staleness-4': { short: 'stale-4', words: stale(4) },
+  'staleness-4+weights': { short: 'stale-4-w', words: [...stale(4), TRUNCATED] },
+} as const satisfies Readonly<Record<string, SettingChange>>
+
+/** Without a barrier each rollout is that many versions behind, after the first ones. */
+function stale(versions: number): readonly string[] {
+  const barrier = versions === 0 ? [] : ['run.barrier=false']
+  return [...OUTCOMES, FIXED_TASKS, `run.maxStaleness=${versions}`, ...barrier]
+}
+
+export const SETTINGS = { ...PARTS, ...CHOICES, ...OTHERS, ...STALENESS }
 
 /** `short`: in the ids of its runs. */
 type SettingChange = { readonly short: string; readonly words: readonly string[] }
@@ -120,12 +141,22 @@ type SettingChange = { readonly short: string; readonly words: readonly string[]
 export type Part = keyof typeof PARTS
 export type Choice = keyof typeof CHOICES
 export type Other = keyof typeof OTHERS
-export type Setting = Part | Choice | Other
+export type Stale = keyof typeof STALENESS
+export type Setting = Part | Choice | Other | Stale
 
 export const PART_NAMES = Object.keys(PARTS) as readonly Part[]
 export const CHOICE_NAMES = Object.keys(CHOICES) as readonly Choice[]
 export const OTHER_NAMES = Object.keys(OTHERS) as readonly Other[]
-export const SETTING_NAMES: readonly Setting[] = [...PART_NAMES, ...CHOICE_NAMES, ...OTHER_NAMES]
+export const STALE_NAMES = Object.keys(STALENESS) as readonly Stale[]
+export const SETTING_NAMES: readonly Setting[] = [
+  ...PART_NAMES,
+  ...CHOICE_NAMES,
+  ...OTHER_NAMES,
+  ...STALE_NAMES,
+]
+
+/** A name for several settings at once. */
+const GROUPS: Readonly<Record<string, readonly Setting[]>> = { staleness: STALE_NAMES }
 
 /**
  * Tasks of an ablation are made with seeds that no other config uses. Settings that were tuned on some task
@@ -142,12 +173,15 @@ export function wordsOf(setting: Setting, seed: number, taskSeed: number): reado
 }
 
 /**
- * Returns the named settings, or the parts of the loop if there is no list.
+ * Returns the named settings, or the parts of the loop if there is no list. `staleness` names all of its group.
  * @throws RlError `cli.usage`
  */
 export function settingsOf(list: string | undefined): readonly Setting[] {
   if (list === undefined) return PART_NAMES
-  const names = list.split(',').map((name) => name.trim())
+  const names = list.split(',').flatMap((word): readonly string[] => {
+    const name = word.trim()
+    return Object.hasOwn(GROUPS, name) ? (GROUPS[name] ?? []) : [name]
+  })
   for (const name of names) {
     if (!Object.hasOwn(SETTINGS, name)) throw unknownName('setting', name, SETTING_NAMES)
   }

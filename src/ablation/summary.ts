@@ -7,7 +7,7 @@ import { linearFit } from '../learning/linear-fit.ts'
 import type { Row } from './row.ts'
 import { SETTING_NAMES, type Setting } from './settings.ts'
 
-/** Compared pairs: the paper's claims, isolated signals, and controls. */
+/** Compared pairs: the paper's claims, isolated signals, controls, and what staleness costs. */
 export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-only', 'policy'],
   ['policy', 'policy+reward'],
@@ -23,6 +23,13 @@ export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-only', 'learnability'],
   ['outcome-more', 'policy+reward'],
   ['outcome-time', 'policy+reward'],
+  ['staleness-0', 'staleness-1'],
+  ['staleness-0', 'staleness-2'],
+  ['staleness-0', 'staleness-4'],
+  ['staleness-0', 'staleness-0+weights'],
+  ['staleness-1', 'staleness-1+weights'],
+  ['staleness-2', 'staleness-2+weights'],
+  ['staleness-4', 'staleness-4+weights'],
 ]
 
 /** Temperature of the second measurement of success: sharper than the one of training. */

@@ -17,6 +17,8 @@ export type StartOptions = {
   readonly nats: string | null
   /** Address at which the head's own server waits for other hosts. Null: it listens on loopback. */
   readonly cluster: string | null
+  /** `HOST:PORT` at which that server tells its figures. Null: on loopback, if other hosts reach it. */
+  readonly monitor: string | null
   /** The file that lets this host join a run elsewhere. */
   readonly join: JoinFile | null
   /** Follows the log of a head elsewhere, and goes on if that head ends. */

@@ -16,12 +16,14 @@ import { spawnGuarded } from '../platform/processes.ts'
 import { writePrivately } from './connection.ts'
 import { findNatsServer } from './find.ts'
 import type { Join } from './joins.ts'
-import { type Place, serverConfig } from './server-config.ts'
+import { inUrl, type Monitor, type Place, serverConfig } from './server-config.ts'
 
 export type Broker = {
   readonly url: string
   /** Returns how a user reaches the broker. */
   readonly addressOf: (user: User) => BusAddress
+  /** URL of the server's figures, e.g. the fill of its queues. Null if it tells none. */
+  readonly monitor: string | null
   /** Process id of the nats-server at this time, or null while it is being started again. */
   readonly pid: () => number | null
   /** Number of times that it had to be started again. */
@@ -42,6 +44,8 @@ export type BrokerOptions = {
   readonly port?: number
   /** Address that other hosts reach, and its certificates. Without it the server listens on loopback alone. */
   readonly place?: Place
+  /** Address of its figures. Without it they are on loopback, and only if other hosts reach a server that is alone. */
+  readonly monitor?: Monitor
   /** Hosts that may join, asked for once a second. The server learns of a change without a restart. */
   readonly joins?: () => readonly Join[]
   /** Passwords of users who had one. Other users get a new one. */
@@ -60,6 +64,8 @@ const TELL_MS = 60_000
 const LOOPBACK = '127.0.0.1'
 /** Port of a broker that other hosts reach, if it is free: firewalls are opened for it. */
 const USUAL_PORT = 4_222
+/** Port of its figures, if it is free. */
+const USUAL_MONITOR = 8_222
 const LOOK_MS = 1_000
 
 export async function startBroker({
@@ -94,6 +100,7 @@ export async function startBroker({
   const free = async () =>
     member?.port ?? place?.port ?? (await firstFree(known, host)) ?? (await freePort(host))
   let port = await free()
+  const monitor = wanted.monitor ?? (place && !place.cluster ? await freeMonitor() : null)
   let guard: ChildProcess | null = null
   let ready = false
   let stopped = false
@@ -103,7 +110,7 @@ export async function startBroker({
   let starting: Promise<void> = Promise.resolve()
 
   function url(): string {
-    return `${place ? 'tls' : 'nats'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+    return `${place ? 'tls' : 'nats'}://${inUrl(host)}:${port}`
   }
 
   function addressOf(user: User): BusAddress {
@@ -150,7 +157,16 @@ export async function startBroker({
    * Writes the config only if it changed. So a full disk does not keep the server from being started again.
    */
   function writeConfig(): void {
-    const text = serverConfig({ run, host, port, passwords, place, joins: living(joins()), ...paths })
+    const text = serverConfig({
+      run,
+      host,
+      port,
+      passwords,
+      place,
+      monitor,
+      joins: living(joins()),
+      ...paths,
+    })
     if (!existsSync(paths.config) || readFileSync(paths.config, 'utf8') !== text)
       writePrivately(paths.config, text)
     written = text
@@ -207,6 +223,7 @@ export async function startBroker({
   return {
     url: url(),
     addressOf,
+    monitor: monitor && `http://${inUrl(monitor.host)}:${monitor.port}`,
     pid: () => (guard ? readPid(paths.pid) : null),
     restarts: () => restarts,
     restart(reason) {
@@ -229,6 +246,10 @@ export async function startBroker({
       clearTimeout(force)
     },
   }
+}
+
+async function freeMonitor(): Promise<Monitor> {
+  return { host: LOOPBACK, port: (await firstFree([USUAL_MONITOR], LOOPBACK)) ?? (await freePort(LOOPBACK)) }
 }
 
 /** A server that an earlier head left behind would hold the port and the store. */

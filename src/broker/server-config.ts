@@ -31,11 +31,15 @@ export type Member = { readonly host: string; readonly port: number }
  */
 const LOGIN_S = 60
 
+/** Address at which a server tells its figures over HTTP, without a password. */
+export type Monitor = { readonly host: string; readonly port: number }
+
 export type ServerConfig = {
   readonly run: string
   readonly host: string
   readonly port: number
   readonly place?: Place
+  readonly monitor?: Monitor | null
   readonly joins: readonly Join[]
   /** Of users on the server's own machine. */
   readonly passwords: Readonly<Partial<Record<User, string>>>
@@ -50,6 +54,7 @@ export function serverConfig({
   host,
   port,
   place,
+  monitor = null,
   joins,
   passwords,
   pid,
@@ -77,7 +82,7 @@ export function serverConfig({
   return `server_name: ${quoted(name)}
 host: ${quoted(host)}
 port: ${port}
-${tls}authorization {
+${monitor ? `http: ${quoted(`${inUrl(monitor.host)}:${monitor.port}`)}\n` : ''}${tls}authorization {
   timeout: ${LOGIN_S}
   users: [
     ${users.join('\n    ')}
@@ -125,6 +130,11 @@ function userLine(run: string, user: User, named: string): string {
   const { publish, subscribe } = permissions
   const list = (subjects: readonly string[]) => `[${subjects.map(quoted).join(', ')}]`
   return `{ ${named}, permissions: { publish: ${list(publish)}, subscribe: ${list(subscribe)} } }`
+}
+
+/** Returns a host as it stands before a port. */
+export function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
 }
 
 function quoted(text: string): string {

@@ -2,6 +2,7 @@
 import type Database from 'better-sqlite3'
 import { sparkline, WIDTH } from '../columns.ts'
 import { wilson } from '../learning/interval.ts'
+import { hostRows } from '../projections/host-rows.ts'
 import {
   type AccuracyRow,
   type Agreement,
@@ -15,6 +16,7 @@ import {
   throughputRows,
   unitTestRows,
 } from '../projections/views.ts'
+import { HOST_COLUMNS, hostCells } from './host-figures.ts'
 import { type Cell, table } from './table.ts'
 
 export const VIEWS = {
@@ -26,6 +28,7 @@ export const VIEWS = {
   lineage: lineageRows,
   'training-health': healthRows,
   'unit-tests': unitTestRows,
+  hosts: hostRows,
 } as const
 export type View = keyof typeof VIEWS
 
@@ -179,6 +182,11 @@ const FORMATS: Readonly<Record<View, (db: Database.Database) => Shown>> = {
           .join(', ') || '-',
         stopped ?? '-',
       ]),
+  }),
+  hosts: (db) => ({
+    columns: HOST_COLUMNS,
+    // The last rows are shown: hosts that lost the most.
+    rows: hostRows(db).toReversed().map(hostCells),
   }),
 }
 

@@ -26,6 +26,7 @@ npm start -- --role head --standby --run ID --nats URL,URL,URL   goes on with a 
   --nats URL        a running nats-server with JetStream, or a cluster's with commas; else the head starts one   ($NATS_URL; $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD; $NATS_CA)
   --cluster ADDRESS the head's own server waits for other hosts at this address of the machine, with TLS; rl join lets them in.
                     A,B,C: one of three servers, which keep the log together; the head writes a file for each of the others
+  --monitor HOST:PORT  address of that server's figures over HTTP, e.g. for KEDA; whoever reaches it may read them   (127.0.0.1:8222 or another port)
   --join FILE       takes up the role of a file that rl join wrote, or is the server of a file that a head wrote
   --any-code        joins a run although its head has other code
   --standby         follows the log of a run with replicas (--set run.replicas=3), and becomes its head if that ends
@@ -106,6 +107,7 @@ async function readOptions(argv: readonly string[]): Promise<StartOptions | Memb
   if (standby && (role !== 'head' || values.run === undefined))
     throw usage('--standby is for --role head, and needs the --run that it follows')
   if (values.cluster !== undefined && role !== 'head') throw usage('--cluster is for --role head')
+  if (values.monitor !== undefined) checkMonitor(values.monitor, values.cluster)
   return {
     ...NONE,
     role,
@@ -117,6 +119,7 @@ async function readOptions(argv: readonly string[]): Promise<StartOptions | Memb
     roles: rolesOf(values.roles),
     nats: values.nats ?? (values.cluster === undefined ? (process.env.NATS_URL ?? null) : null),
     cluster: values.cluster === undefined ? null : await clusterOf(values.cluster),
+    monitor: values.monitor ?? null,
     worker: executor || (values.worker ?? false),
     executor,
     graceSeconds: secondsOf('--grace', values.grace),
@@ -126,7 +129,7 @@ async function readOptions(argv: readonly string[]): Promise<StartOptions | Memb
   }
 }
 
-const NONE = { cluster: null, join: null, anyCode: false, standby: false } as const
+const NONE = { cluster: null, monitor: null, join: null, anyCode: false, standby: false } as const
 
 /** Everything that a host needs stands in its file. */
 async function joinOptions(
@@ -168,6 +171,15 @@ async function clusterOf(text: string): Promise<string> {
   throw usage(`--cluster ${JSON.stringify(text.slice(0, 100))} is no address`)
 }
 
+/** Figures of one server of several say nothing of a queue that another one leads. */
+function checkMonitor(monitor: string, cluster: string | undefined): void {
+  if (cluster === undefined || cluster.includes(','))
+    throw usage('--monitor is for the server of --cluster ADDRESS, which is alone')
+  const port = Number(/^(?:[A-Za-z0-9][A-Za-z0-9.-]{0,252}):(\d{1,5})$/.exec(monitor)?.[1])
+  if (!(port > 0 && port < 65_536))
+    throw usage(`--monitor ${JSON.stringify(monitor.slice(0, 100))} is no HOST:PORT`)
+}
+
 function parse(argv: readonly string[]) {
   try {
     return parseArgs({
@@ -181,6 +193,7 @@ function parse(argv: readonly string[]) {
         roles: { type: 'string' },
         nats: { type: 'string' },
         cluster: { type: 'string' },
+        monitor: { type: 'string' },
         join: { type: 'string' },
         standby: { type: 'boolean' },
         'any-code': { type: 'boolean' },

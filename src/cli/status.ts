@@ -1,5 +1,6 @@
 import { alarmsIn } from '../actors/head/alarms.ts'
 import type { HostRow } from '../actors/head/hosts.ts'
+import { limitLine } from '../actors/head/limits.ts'
 import { askHead, type LiveRun } from '../actors/head/liveness.ts'
 import { type Code, codeText, isOtherCode } from '../actors/head/other-code.ts'
 import { headLivesAfter, type RunState, runStateOf } from '../actors/head/run-state.ts'
@@ -9,7 +10,9 @@ import { isoTime } from '../clock.ts'
 import { parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
+import type { HostFigures } from '../projections/host-rows.ts'
 import type { Command } from './command.ts'
+import { hostCells as figureCells, HOST_COLUMNS, keptHostFigures } from './host-figures.ts'
 import { table } from './table.ts'
 
 export const command: Command = {
@@ -18,7 +21,8 @@ export const command: Command = {
 rl status RUN [--json]
 
 Asks the head over NATS if it runs, and always reads the log. An actor that no longer answers is shown as silent.
-Of a run on several machines it shows each host: roles, slots, rate, round trip, clock, code, last error. Those with trouble come first.
+Of a run on several machines it shows each host: roles, slots, rate, weights, round trip, clock, code, last error. Those with trouble
+come first. A limit that holds the run back has a line of its own. Ages and importance weights of rollouts by host follow.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
@@ -34,8 +38,12 @@ Of a run on several machines it shows each host: roles, slots, rate, round trip,
       const live = await askHead(folder)
       const state = runStateOf(log, run, headLivesAfter(folder, live))
       const alarms = alarmsIn(log)
-      if (values.json) printJson({ ...state, ...(alarms.length > 0 ? { alarms } : {}), live })
-      else for (const text of [...lines(state, live), ...alarms.slice(-ALARMS_SHOWN)]) printLine(text)
+      const figures = keptHostFigures(folder.projections)
+      if (values.json)
+        printJson({ ...state, ...(alarms.length > 0 ? { alarms } : {}), live, hostFigures: figures })
+      else
+        for (const text of [...lines(state, live), ...figureLines(figures), ...alarms.slice(-ALARMS_SHOWN)])
+          printLine(text)
     } finally {
       log.close()
     }
@@ -79,6 +87,7 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
     const { p99Ms, maxMs } = live.loopDelay
     head.push(`the head's loop is late by ${p99Ms} ms (p99), ${maxMs} ms at most`)
   }
+  head.push(...(live.limits ?? []).map(limitLine))
   const headCode = codeOfHead(state, live)
   return [
     ...head,
@@ -117,10 +126,21 @@ function hostLines({ hosts }: LiveRun): string[] {
       ', ',
     ),
     ...table(
-      ['host', 'roles', 'slots', 'a minute', 'round trip', 'clock', 'code', 'last error'],
+      ['host', 'roles', 'slots', 'a minute', 'weights', 'round trip', 'clock', 'code', 'last error'],
       shown.map(hostCells),
     ).text.split('\n'),
     ...moreLine(total.hosts - shown.length, 'hosts; --json has 200'),
+  ]
+}
+
+/** Nothing of a run on one machine whose rollouts are all of the newest policy. */
+function figureLines(figures: readonly HostFigures[]): string[] {
+  if (figures.length < 2 && !figures.some(({ mostAge, weights }) => mostAge || weights)) return []
+  const shown = figures.slice(0, HOSTS_SHOWN)
+  return [
+    'rollouts for training by host, up to the last iteration:',
+    ...table(HOST_COLUMNS, shown.map(figureCells)).text.split('\n'),
+    ...moreLine(figures.length - shown.length, 'hosts; --json has 200'),
   ]
 }
 
@@ -130,6 +150,7 @@ function hostCells({
   silent,
   slots,
   perMinute,
+  weights,
   roundTripMs,
   clockAheadMs,
   codes,
@@ -143,11 +164,19 @@ function hostCells({
     `${counts.join(', ')}${silent > 0 ? ` (${silent} SILENT)` : ''}${aside ? ` (ASIDE until iteration ${aside.until} is over: ${aside.failed} of ${aside.tries} tries failed)` : ''}`,
     slots,
     perMinute === null ? '-' : perMinute.toFixed(1),
+    weightsText(weights),
     roundTripMs === null ? '-' : `${roundTripMs} ms`,
     clockText(clockAheadMs),
     `${codes.map(codeText).join(', ')}${isOther ? ' OTHER' : ''}`,
     lastError === null ? '-' : `${ago(lastError.time)} ago: ${lastError.error.slice(0, 60)}`,
   ]
+}
+
+/** Older heads tell no weights. */
+function weightsText(weights: HostRow['weights'] | undefined): string {
+  if (!weights) return '-'
+  const { version, behind, forMs } = weights
+  return `${version}${behind === 0 ? '' : ` (${behind} behind)`} for ${seconds(forMs)}`
 }
 
 /** Older heads tell no clocks. */

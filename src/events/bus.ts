@@ -54,6 +54,9 @@ export type QueueOptions = WorkQueue & {
   readonly ackWaitMs: number
 }
 
+/** Most pieces of work of a queue that are in hand at a time: the broker hands out no more. */
+export const MOST_UNACKNOWLEDGED = 10_000
+
 /** Work that nobody took, work in hand, and work in hand that was handed out before. */
 export type QueueDepth = { readonly pending: number; readonly inHand: number; readonly again: number }
 

@@ -26,6 +26,8 @@ export const UPCASTERS: Upcasters = {
   StepScored: { 1: unchanged, 2: unchanged, 3: unchanged },
   UnitTestWritten: { 1: unchanged, 2: unchanged, 3: unchanged },
   BatchReady: { 1: unchanged },
+  PolicyUpdated: { 1: unchanged },
+  RewardModelUpdated: { 1: unchanged },
 }
 
 /** Turns data of version `v` into data of version `newest`, one step at a time. */

@@ -230,6 +230,18 @@ export type UpdateOptions = {
   readonly resetOptimizer?: boolean
 }
 
+/** Sums of the importance weights of a sample's trained tokens, before any limit. */
+export type SampleWeights = {
+  readonly id: string
+  readonly tokens: number
+  readonly sum: number
+  /** Sum of the squares. */
+  readonly squares: number
+  readonly most: number
+  /** Number of tokens whose weight is above the limit. */
+  readonly cut: number
+}
+
 export type UpdateMetrics = {
   readonly updates: number
   readonly samples: number
@@ -243,6 +255,8 @@ export type UpdateMetrics = {
   readonly gradientNorm: number
   /** Number of times that a step was halved. Absent if `klHalvings` is 0 or absent. */
   readonly klHalvings?: number
+  /** Importance weights of each sample with trained tokens. Absent if the loss corrects no mismatch. */
+  readonly weights?: readonly SampleWeights[]
   /** Why the update ended early or was refused. The weights are then those of the last good step. Null if all steps were made. */
   readonly stopped: null | {
     readonly reason: 'kl' | 'not-finite'

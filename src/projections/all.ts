@@ -1,4 +1,5 @@
 import { accuracy } from './accuracy.ts'
+import { hosts } from './hosts.ts'
 import { lineage } from './lineage.ts'
 import type { Projection } from './projection.ts'
 import { rewardQuality } from './reward-quality.ts'
@@ -16,4 +17,5 @@ export const PROJECTIONS: readonly Projection[] = [
   lineage,
   trainingHealth,
   unitTests,
+  hosts,
 ]

@@ -62,8 +62,10 @@ export function surprise(expected: Expectation, given: Expectation, whole = true
   if (whole && expected.difference && !difference) return 'the accepted difference is gone'
   if (expected.decisions !== given.decisions)
     return 'the deciders ask for other work than recorded, though all their events are the same'
+  // An expectation of an earlier version knows fewer projections.
   const other = Object.keys(given.projections).find(
-    (name) => expected.projections[name] !== given.projections[name],
+    (name) =>
+      Object.hasOwn(expected.projections, name) && expected.projections[name] !== given.projections[name],
   )
   return other === undefined ? null : `the projection '${other}' has other rows than recorded`
 }

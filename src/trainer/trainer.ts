@@ -10,10 +10,10 @@ import {
   type ModelRole,
   saveApart,
   sharedVersion,
-  updateFigures,
 } from '../actors/learner/checkpoints.ts'
 import { fittingSamples } from '../actors/learner/fitting-samples.ts'
 import { withReferenceOf } from '../actors/learner/kl-reference.ts'
+import { updateFigures } from '../actors/learner/update-figures.ts'
 import { logprobTemperature, trainingAt, updateOptions } from '../actors/learner/update-options.ts'
 import { VERSION_EVENTS } from '../actors/learner/version-events.ts'
 import type { Config } from '../config.ts'
@@ -82,7 +82,7 @@ export async function startTrainer({
     const temperature = logprobTemperature(section)
     const referred = await referredTo(fitting.samples, training.klReference, temperature)
     const options = updateOptions(training, data.seed, temperature)
-    const figures = updateFigures(await model.update(referred, options))
+    const figures = updateFigures(await model.update(referred, options), data.trainedOn)
     const late = () => report(`version ${version} came too late: the run has gone on`)
     if (await isThere(version)) return late()
     const checkpoint = await saveApart(model, log.run, role, version)
@@ -94,8 +94,8 @@ export async function startTrainer({
       checkpoint,
       trainedOn: [...data.trainedOn],
       samples: data.samples,
+      ...figures,
       metrics: { ...data.metrics, ...figures.metrics, ...fitting.counted },
-      stopped: figures.stopped,
       timing: { durationMs: Math.round(performance.now() - startedMs) },
     })
     const appended = await log.append(updated, { cause: id })

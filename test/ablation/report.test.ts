@@ -52,6 +52,29 @@ test('curves are SVG, whole, and show every setting that learned', () => {
   assert.match(files['ablation-learning.svg'], /policy\+reward\+environment/)
 })
 
+test('settings that play with older policies have their ages and weights in a table', () => {
+  const staleness = {
+    ...{ trained: 500, meanAge: 3.5, mostAge: 4, updates: 15, stopped: 2 },
+    ...{ effectiveShare: 0.91, weightsCutShare: 0.0012 },
+  }
+  const rows = [1, 2].flatMap((seed) => [
+    rowWith('staleness-0', seed, 40, 60),
+    rowWith('staleness-4', seed, 40, 50, {
+      staleness: { ...staleness, effectiveShare: null, weightsCutShare: null },
+    }),
+    rowWith('staleness-4+weights', seed, 40, 55, { staleness }),
+  ])
+  const page = reportFiles({ ...empty, rows })['ablation.md'] ?? ''
+  assert.match(page, /\| staleness-0 \| 2 \| - \| - \| - \| - \| - \| - \| 60 \|/)
+  assert.match(page, /\| staleness-4 \| 2 \| 3\.50 \| 4 \| 15\.0 \| 2\.0 \| - \| - \| 60 \|/)
+  assert.match(
+    page,
+    /\| staleness-4\+weights \| 2 \| 3\.50 \| 4 \| 15\.0 \| 2\.0 \| 0\.910 \| 0\.0012 \| 60 \|/,
+  )
+  assert.match(page, /staleness-4 < staleness-4\+weights \| in-domain \| \+0\.050/)
+  assert.not.match(reportFiles(results)['ablation.md'] ?? '', /## Staleness/)
+})
+
 test('without rows there is a page and nothing to draw', () => {
   assert.equal(Object.keys(reportFiles(empty)), ['ablation.md'])
 })

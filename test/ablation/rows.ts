@@ -32,6 +32,7 @@ export function rowWith(
     confirmed: null,
     cooler: null,
     judges: null,
+    staleness: null,
     ...more,
   }
 }

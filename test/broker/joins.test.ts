@@ -5,14 +5,33 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { checkJoined, joinedAddress } from '../../src/actors/joined.ts'
+import { eventQueue, ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
 import { type JoinFile, newJoin, readJoinFile, readJoins, writeJoins } from '../../src/broker/joins.ts'
 import { command } from '../../src/cli/join.ts'
 import { configDigest, loggable, parseConfig } from '../../src/config.ts'
+import type { EventData } from '../../src/events/catalogue.ts'
 import { connectLog } from '../../src/events/log-client.ts'
 import { connectBus } from '../../src/events/nats/connect.ts'
+import { CONSUMER } from '../../src/events/nats/queues.ts'
+import { readFixtures, sampleOf } from '../events/samples.ts'
 import { errorOf } from '../support/error-of.ts'
 import { startProcess } from '../support/processes.ts'
 import { startTestHead, temporaryFolder, until } from '../support/run.ts'
+import { runStarted } from '../support/toy.ts'
+
+/** The part of a server's answer that KEDA reads. */
+type Told = {
+  readonly account_details?: readonly {
+    readonly stream_detail: readonly {
+      readonly name: string
+      readonly consumer_detail: readonly {
+        readonly name: string
+        readonly num_pending: number
+        readonly num_ack_pending: number
+      }[]
+    }[]
+  }[]
+}
 
 const root = temporaryFolder()
 process.env.RL_RUNS = root
@@ -203,6 +222,64 @@ test('a broker that is alone waits at the port that a person chose', async () =>
     (await errorOf(startTestHead({ root, run: 'far', cluster: '127.0.0.1:99999' }))).code,
     'cli.usage',
   )
+})
+
+test('the monitor tells of each queue what waits and what is in hand, as KEDA asks for it', async () => {
+  const measured = await startTestHead({ root, run: 'measured', cluster: '127.0.0.1' })
+  const monitor = measured.broker?.monitor ?? ''
+  assert.match(monitor, /^http:\/\/127\.0\.0\.1:\d+$/)
+  const fixture = readFixtures().findLast(({ type }) => type === 'RolloutRequested')
+  assert.ok(fixture)
+  const data = sampleOf(fixture).data as EventData<'RolloutRequested'>
+  measured.service.append([runStarted])
+  for (const index of [0, 1, 2])
+    measured.service.append([{ type: 'RolloutRequested', data: { ...data, rollout: `1/x/${index}` } }])
+  const wanted = eventQueue('measured', ROLLOUT_WORK.type)
+  const countsOf = async () => {
+    const answer = await fetch(`${monitor}/jsz?acc=$G&consumers=true&config=true`)
+    const { account_details = [] } = (await answer.json()) as Told
+    const [stream] = account_details.flatMap(({ stream_detail }) =>
+      stream_detail.filter(({ name }) => name === wanted.name),
+    )
+    const found = stream?.consumer_detail.find(({ name }) => name === CONSUMER)
+    return found && [found.num_pending, found.num_ack_pending]
+  }
+  await until('three wait', async () => String(await countsOf()) === '3,0')
+  const bus = await connectBus(measured.addressOf('environment-worker'))
+  const held: (() => void)[] = []
+  const stop = bus.work({ ...wanted, concurrency: 2, ackWaitMs: 60_000 }, async () => {
+    await new Promise<void>((resolve) => held.push(resolve))
+    return { done: true }
+  })
+  await until('two are in hand', async () => String(await countsOf()) === '1,2')
+  const stopped = stop()
+  for (const release of held) release()
+  await stopped
+  await bus.close()
+  await measured.close()
+})
+
+test('a monitor has the address that a person chose, and only of a broker that is alone', async () => {
+  const port = 30_000 + (process.pid % 10_000)
+  const chosen = await startTestHead({
+    ...{ root, run: 'monitored', cluster: '127.0.0.1', monitor: `127.0.0.1:${port}` },
+  })
+  assert.is((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
+  await chosen.close()
+  const alone = await startTestHead({ root, run: 'unmonitored' })
+  assert.is(alone.broker?.monitor, null)
+  await alone.close()
+  const start = (...words: readonly string[]) =>
+    startProcess(['src/main.ts', '--role', 'head', '--dry-run', ...words], {})
+  for (const words of [
+    ['--monitor', '127.0.0.1:8222'],
+    ['--cluster', 'a,b,c', '--monitor', '127.0.0.1:8222'],
+    ['--cluster', 'a', '--monitor', '127.0.0.1'],
+  ]) {
+    const refused = start(...words)
+    assert.is(await refused.status, 2, refused.output())
+    assert.match(refused.output(), /--monitor/)
+  }
 })
 
 test('no host joins a run whose broker listens on loopback', async () => {

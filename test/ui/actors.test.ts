@@ -42,6 +42,19 @@ test('a drawing shows every state and every way between them, and nothing lies o
     })
     assert.is(page.live, null)
     assert.match(page.whyNot ?? '', 'no head')
+    await until('the figures are folded', async () => {
+      page = await actorsPage(run, end, true)
+      return page.hosts !== null && page.hosts.length > 0
+    })
+    const played = madeEvents(4).filter(
+      ({ type, data }) =>
+        type === 'TrajectoryCompleted' && (data as { purpose: string }).purpose !== 'evaluation',
+    )
+    assert.is(
+      page.hosts?.reduce((sum, { rollouts }) => sum + rollouts, 0),
+      played.length,
+    )
+    assert.is((await actorsPage(run, 100, false)).hosts, null)
     for (const machine of page.machines) {
       assert.is(machine.state, 'finished')
       const { states, groups, arrows, width, height } = drawingOf(machine)

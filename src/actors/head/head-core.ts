@@ -55,6 +55,8 @@ export type HeadCoreOptions = {
   readonly nats?: BusAddress
   /** Address of this machine at which a broker of the head's own waits for other hosts. */
   readonly cluster?: string
+  /** Address, `HOST:PORT`, at which a broker of the head's own that is alone tells its figures. */
+  readonly monitor?: string
   /** The file by which this host joined the run. */
   readonly join?: JoinFile
   /** Number of brokers that keep the log and the queues. */
@@ -107,6 +109,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
           run: folder.run,
           ...brokerBefore(folder),
           ...(await clusterPlace(folder, cluster)),
+          ...(options.monitor ? { monitor: itemAt(membersOf(options.monitor), 0) } : {}),
           onRestart: say,
         })
     if (broker) undo.push(broker.stop)

@@ -1,4 +1,5 @@
 /** The work of each host for a run, as `rl status` shows it. A run may have a thousand: those with trouble come first. */
+import type { Clock } from '../../clock.ts'
 import type { CheckedEvent } from '../../events/codec.ts'
 import type { Role } from '../../events/envelope.ts'
 import type { LogReader } from '../../events/log-reader.ts'
@@ -9,6 +10,8 @@ import type { WatchedActor } from './watch.ts'
 
 export type HostRow = {
   readonly host: string
+  /** Place of its processes: hosts may share a name. Empty if they do not tell it. */
+  readonly place: string
   /** Number of processes of each role. */
   readonly roles: Readonly<Partial<Record<Role, number>>>
   /** Processes that were not heard of in time. */
@@ -26,9 +29,23 @@ export type HostRow = {
   /** Whether a process has other code than the head. */
   readonly isOther: boolean
   readonly lastError: HostError | null
+  /** Weights that its last rollouts were played with. Null if it has played none since the head was started. */
+  readonly weights: HostWeights | null
   /** Present while it is put aside. */
   readonly aside?: Pick<AsideHost, 'failed' | 'tries' | 'until'>
 }
+
+export type HostWeights = {
+  /** Newest policy version that a rollout of this host was played with. A host that trains plays with its own. */
+  readonly version: number
+  /** Number of newer versions. */
+  readonly behind: number
+  /** Time since the host was first heard of with this version. */
+  readonly forMs: number
+}
+
+/** A policy version, and when it was first seen, by the head's clock. */
+type SeenVersion = { readonly version: number; readonly since: number }
 
 export type HostError = { readonly time: number; readonly worker: string; readonly error: string }
 
@@ -56,7 +73,13 @@ export const MOST_ROWS = 200
 const ERROR_CHARACTERS = 200
 
 /** Begins with what the log tells of processes so far. */
-export function openHostFacts(log: LogReader): HostFacts {
+export function openHostFacts(log: LogReader, clock: Clock): HostFacts {
+  const versions = new Map<string, SeenVersion>()
+  let newest = 0
+  const see = (worker: string, version: number) => {
+    if (version > (versions.get(worker)?.version ?? -1)) versions.set(worker, { version, since: clock.now() })
+  }
+  for (const { data } of log.events({ types: ['PolicyUpdated'] })) newest = Math.max(newest, data.version)
   const codes = new Map<string, Code>(Object.entries(codesOf(log)))
   const errors = new Map<string, HostError>()
   const noteError = (time: number, worker: string, error: string) =>
@@ -71,9 +94,18 @@ export function openHostFacts(log: LogReader): HostFacts {
         if (envelope.type === 'ActorStarted') codes.set(envelope.data.worker, envelope.data.code ?? null)
         if (envelope.type === 'ActorFailed')
           noteError(envelope.time, envelope.data.worker, envelope.data.error)
+        if (envelope.type === 'TrajectoryCompleted') see(envelope.actor, envelope.data.policyVersion)
+        if (envelope.type === 'PolicyUpdated') {
+          newest = Math.max(newest, envelope.data.version)
+          see(envelope.actor, envelope.data.version)
+        }
       }
     },
-    hostsOf: (actors, aside) => hostsOf(actors, codes, errors, aside),
+    hostsOf(actors, aside) {
+      const weightsOf = (members: readonly WatchedActor[]) =>
+        weightsIn(members, versions, newest, clock.now())
+      return hostsOf(actors, codes, errors, aside, weightsOf)
+    },
   }
 }
 
@@ -83,11 +115,13 @@ export function hostsOf(
   codes: ReadonlyMap<string, Code>,
   errors: ReadonlyMap<string, HostError>,
   aside: ReadonlyMap<string, AsideHost> = new Map(),
+  weightsOf: (members: readonly WatchedActor[]) => HostWeights | null = () => null,
 ): Hosts {
   const head = actors.find(({ role }) => role === 'head')
   const own = head ? (codes.get(head.worker) ?? null) : null
   const rows = membersOf(actors).map((members) => ({
     ...rowOf(members, own, codes, errors),
+    weights: weightsOf(members),
     ...asideOf(members, aside),
   }))
   return {
@@ -120,7 +154,7 @@ function rowOf(
   own: Code,
   codes: ReadonlyMap<string, Code>,
   errors: ReadonlyMap<string, HostError>,
-): HostRow {
+): Omit<HostRow, 'weights'> {
   const roles: Partial<Record<Role, number>> = {}
   for (const { role } of members) roles[role] = (roles[role] ?? 0) + 1
   const found = new Map<string | undefined, Code>()
@@ -136,6 +170,7 @@ function rowOf(
   const failed = members.flatMap(({ worker }) => errors.get(worker) ?? [])
   return {
     host: members[0]?.host ?? '',
+    place: parseProcess(members[0]?.process)?.place ?? '',
     roles,
     silent: members.filter(({ stalled }) => stalled).length,
     slots: sum(members.map(({ slots }) => slots ?? 0)),
@@ -146,6 +181,23 @@ function rowOf(
     isOther: [...found.values()].some((code) => isOtherCode(code, own)),
     lastError: failed.toSorted((a, b) => b.time - a.time)[0] ?? null,
   }
+}
+
+/** Players tell what a host plays with. If nobody plays on it, the policy's own process counts. */
+function weightsIn(
+  members: readonly WatchedActor[],
+  versions: ReadonlyMap<string, SeenVersion>,
+  newest: number,
+  now: number,
+): HostWeights | null {
+  const seenBy = (wanted: Role) =>
+    members.flatMap(({ role, worker }) => (role === wanted ? (versions.get(worker) ?? []) : []))
+  const players = seenBy('environment')
+  const seen = players.length > 0 ? players : seenBy('policy')
+  if (seen.length === 0) return null
+  const version = Math.max(...seen.map((one) => one.version))
+  const since = Math.min(...seen.filter((one) => one.version === version).map((one) => one.since))
+  return { version, behind: Math.max(0, newest - version), forMs: Math.max(0, now - since) }
 }
 
 function asideOf(

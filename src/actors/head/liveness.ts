@@ -6,6 +6,7 @@ import { pack, unpackUntrusted } from '../../events/msgpack.ts'
 import { connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import type { Hosts } from './hosts.ts'
+import type { Limit } from './limits.ts'
 import type { LoopDelay } from './loop-delay.ts'
 import type { NamedDepth } from './queue-depths.ts'
 import type { WatchedActor } from './watch.ts'
@@ -27,6 +28,8 @@ export type LiveRun = {
   readonly brokerRestarts: number
   /** Delay of the head's event loop. Older heads do not tell it. */
   readonly loopDelay?: LoopDelay
+  /** Limits that hold the run back now. Older heads do not tell them. */
+  readonly limits?: readonly Limit[]
   /** How full the work queues were at the last look. Absent before the first one. Older heads do not tell it. */
   readonly queues?: readonly NamedDepth[]
 }

@@ -23,6 +23,7 @@ import { EPOCH_HEADER, subjectsOf } from '../../events/subjects.ts'
 import { traceparentOf } from '../../events/trace.ts'
 import { itemAt } from '../../item-at.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
+import type { Trouble } from '../runtime/queued-work.ts'
 import { eventQueue, jobQueue, type WorkKind } from '../runtime/work.ts'
 import { isSameFact, openAdmission } from './admission.ts'
 import { openAppender } from './appender.ts'
@@ -81,6 +82,8 @@ export type LogService = {
   readonly openWork: () => number
   /** Returns the number of failed publishes to queues. Each is tried again. */
   readonly queueFailures: () => number
+  /** A queue that takes no work now, or null. */
+  readonly queueTrouble: () => Trouble | null
   /** Since when appends are refused because the disk is nearly full (ms since 1970), or null. */
   readonly pausedSince: () => number | null
   /** Meanwhile workers take no new rollouts from their queues. */
@@ -241,6 +244,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     append,
     openWork: publisher.openWork,
     queueFailures: publisher.queueFailures,
+    queueTrouble: publisher.queueTrouble,
     pausedSince: diskPause.since,
     personPause,
     async close() {

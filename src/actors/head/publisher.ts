@@ -9,7 +9,7 @@ import type { CheckedEvent } from '../../events/codec.ts'
 import { unpackFast } from '../../events/fast-unpack.ts'
 import type { EventLog } from '../../events/log.ts'
 import { COPY_HEADER, EPOCH_HEADER, POSITION_HEADER, subjectsOf } from '../../events/subjects.ts'
-import { openQueuedWork, type QueuedWork, queueStall } from '../runtime/queued-work.ts'
+import { openQueuedWork, type QueuedWork, queueStall, type Trouble } from '../runtime/queued-work.ts'
 import { openStragglers } from '../runtime/stragglers.ts'
 import { eventQueue, type WorkKind } from '../runtime/work.ts'
 
@@ -31,6 +31,8 @@ export type EventPublisher = {
   /** Work that was asked for and has no result in the log yet, and publishes to queues that failed and were tried again. */
   readonly openWork: () => number
   readonly queueFailures: () => number
+  /** A queue that takes no work now, or null. */
+  readonly queueTrouble: () => Trouble | null
   /** Everything before this position that asked for work has its result in the log. */
   readonly oldestOpen: () => number
   readonly stop: () => void
@@ -230,6 +232,8 @@ export function openPublisher({
     confirm,
     openWork: () => [...queues.values()].reduce((sum, queue) => sum + queue.size(), 0),
     queueFailures: () => [...queues.values()].reduce((sum, queue) => sum + queue.failures(), 0),
+    queueTrouble: () =>
+      [...queues.values()].map(({ trouble }) => trouble()).find((one) => one !== null) ?? null,
     oldestOpen() {
       for (const position of asked.values()) return position
       return recent[0]?.position ?? log.head().position + 1

@@ -13,6 +13,7 @@ import { overMark } from '../runtime/run-over.ts'
 import type { WorkKind } from '../runtime/work.ts'
 import { takeFence } from './fence.ts'
 import { openHostFacts } from './hosts.ts'
+import { limitsOf, openAsked } from './limits.ts'
 import type { LiveRun } from './liveness.ts'
 import { type LogService, startLogService } from './log-service.ts'
 import { queueDepths } from './queue-depths.ts'
@@ -120,8 +121,9 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     log.setMeta('epoch', String(fence.epoch))
     undo.push(markIfOver)
     const replica = options.replicated ? await replicaOf(log, bus, epoch, platform) : undefined
-    const hostFacts = openHostFacts(log)
+    const hostFacts = openHostFacts(log, platform.clock)
     const setAsides = openSetAsides()
+    const asked = openAsked(log)
     // Processes that outlived the last head do not start again.
     for (const event of log.events({ types: ['ActorStarted', 'IterationStarted'] })) setAsides.see(event)
     const watch = watchActors(log, { heartbeatMs, platform })
@@ -139,6 +141,7 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
         watch.observe(events)
         hostFacts.observe(events)
         for (const { event } of events) {
+          asked.see(event.envelope)
           const found = setAsides.see(event.envelope)
           if (found === null) continue
           setAsides.see({ ...found, actor: 'head', cause: event.envelope.id })
@@ -158,17 +161,23 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     const tellActors = (): Uint8Array => {
       const found = depths()
       const actors = watch.actors()
+      const hosts = hostFacts.hostsOf(actors, setAsides.now())
+      const told = {
+        openWork: started.openWork(),
+        pausedSince: started.pausedSince(),
+        ...measured(),
+        ...(found === null ? {} : { queues: found }),
+      }
+      const { slots } = hosts.total
       return pack({
         actors: toldOf(actors),
         actorsInAll: actors.length,
-        hosts: hostFacts.hostsOf(actors, setAsides.now()),
-        openWork: started.openWork(),
+        hosts,
         queueFailures: started.queueFailures(),
-        pausedSince: started.pausedSince(),
         position: log.head().position,
         deadLetters: log.deadLetters(0).total,
-        ...measured(),
-        ...(found === null ? {} : { queues: found }),
+        ...told,
+        limits: limitsOf({ ...told, slots, asked: asked.now(), trouble: started.queueTrouble() }),
       } satisfies LiveRun)
     }
     undo.push(bus.serve(subjectsOf(run).call('actors'), null, tellActors))

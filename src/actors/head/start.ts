@@ -128,6 +128,7 @@ async function runHead(options: StartOptions, showPages: ShowPages, silent?: num
     replicas: config.run.replicas,
     silent,
     cluster: options.cluster ?? undefined,
+    monitor: options.monitor ?? undefined,
     work: [ROLLOUT_WORK],
     // Agents outside take hours for a rollout, and are paid for each.
     copies: config.environment.player === 'own',
@@ -140,6 +141,7 @@ async function runHead(options: StartOptions, showPages: ShowPages, silent?: num
   try {
     if (executors !== null) await patiently(() => makeKeptResults(core.bus, run))
     for (const line of elsewhereLines(options, folder, core, executors)) display.say(line)
+    if (core.broker?.monitor) display.say(`  figures of the broker, for KEDA: ${core.broker.monitor}`)
     if (resumed) for (const line of changeLines(core.log, madeBy)) display.say(line)
     const shown = display.goOn(core.log)
     const apart = isApart(options, core)

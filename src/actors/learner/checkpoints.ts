@@ -12,7 +12,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import { weightsDigest } from '../../models/local/checkpoint.ts'
 import { checkFileDigests } from '../../models/local/file-digests.ts'
 import { readModelFolder } from '../../models/local/model-folder.ts'
-import type { TrainableModel, UpdateMetrics } from '../../models/port.ts'
+import type { TrainableModel } from '../../models/port.ts'
 import { syncFolder } from '../../platform/files.ts'
 import { readEvents } from '../rollout/log-queries.ts'
 import { fetchFolder, shareFolder } from './shared-files.ts'
@@ -256,14 +256,4 @@ async function removeCollected(log: LogClient, role: ModelRole): Promise<void> {
   const made = await readEvents(log, 1, [UPDATED[role]])
   for (const { run, data } of made.events)
     if (run === log.run && gone.has(data.version)) await removeVersion(run, role, data)
-}
-
-/** Figures of an update as they stand in its event, and why it stopped early. */
-export function updateFigures({ stopped, ...metrics }: UpdateMetrics): {
-  readonly metrics: Record<string, number>
-  readonly stopped: string | null
-} {
-  if (stopped === null) return { metrics, stopped }
-  const where = stopped.sample === undefined ? '' : ` at ${stopped.sample}`
-  return { metrics, stopped: `${stopped.reason} ${stopped.value}${where}` }
 }

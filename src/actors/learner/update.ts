@@ -4,17 +4,11 @@ import type { LogClient } from '../../events/log-client.ts'
 import type { TrainableModel, TrainingSample } from '../../models/port.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
-import {
-  adoptFolder,
-  type ModelRole,
-  saveCheckpoint,
-  sharedVersion,
-  updatedEvents,
-  updateFigures,
-} from './checkpoints.ts'
+import { adoptFolder, type ModelRole, saveCheckpoint, sharedVersion, updatedEvents } from './checkpoints.ts'
 import { fittingSamples } from './fitting-samples.ts'
 import { withReference } from './kl-reference.ts'
 import type { ResidentModel } from './resident-model.ts'
+import { updateFigures } from './update-figures.ts'
 import { logprobTemperature, type TrainingConfig, trainingAt, updateOptions } from './update-options.ts'
 
 /**
@@ -89,12 +83,12 @@ export async function updateModel(
       return { told, counted: fitting.counted, checkpoint, updatedMs }
     },
   )
-  const { metrics, stopped } = updateFigures(told)
+  const { metrics, ...figures } = updateFigures(told, trainedOn)
   return sharedVersion(log, role, {
     ...data,
     checkpoint,
     metrics: { ...health, ...metrics, ...counted },
-    stopped,
+    ...figures,
     timing: {
       prepareMs: Math.round(preparedMs - startedMs),
       updateMs: Math.round(updatedMs - preparedMs),

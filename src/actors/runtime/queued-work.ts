@@ -29,6 +29,8 @@ export type QueuedWork = {
   readonly size: () => number
   /** Returns the number of failed publishes so far. Each was tried again. */
   readonly failures: () => number
+  /** Work that the queue does not take now. Null if it takes all, or if a first failure is not tried again yet. */
+  readonly trouble: () => Trouble | null
   /** Publishes work that the queue lacks. */
   readonly sweep: () => Promise<void>
   readonly stop: () => void
@@ -169,6 +171,8 @@ export function openQueuedWork(options: QueuedWorkOptions): QueuedWork {
     },
     size: () => items.size,
     failures: () => failures,
+    trouble: () =>
+      trouble?.told ? { pieces: waiting.size, since: trouble.since, error: trouble.error } : null,
     sweep: sweepOnce,
     stop() {
       stopped = true

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { RUN_ID } from '../envelope.ts'
+import { elementsWrong } from './columns.ts'
 import {
   blob,
+  column,
   count,
   define,
   innerPath,
@@ -12,6 +14,18 @@ import {
   sharedFile,
   timing,
 } from './definition.ts'
+
+/** Sums over the trained tokens of each rollout, [trainedOn], before any limit. */
+const importanceWeights = z.strictObject({
+  /** Int32: number of tokens. */
+  tokensI32: column,
+  /** Float32: sum of the weights, sum of their squares, and the greatest one. */
+  sumF32: column,
+  squaresF32: column,
+  mostF32: column,
+  /** Int32: number of tokens whose weight is above the limit. */
+  cutI32: column,
+})
 
 const update = z.strictObject({
   iteration: count,
@@ -29,6 +43,11 @@ const update = z.strictObject({
   metrics,
   /** Why the update was not made, or only partly. Else null. */
   stopped: z.string().nullable(),
+  /**
+   * Importance weights for rollouts of other weights than those at the start of the update. Absent without
+   * `training.mismatch`, and before version 2.
+   */
+  weights: importanceWeights.optional(),
   /** The policy has learned all that it will: no iteration follows. */
   last: z.literal(true).optional(),
   timing,
@@ -63,9 +82,14 @@ const retired = z.strictObject({
 })
 
 /** A version must follow its parent. Only the first has none. */
-function versionWrong({ version, parentVersion }: z.infer<typeof update>): string | null {
-  if (parentVersion === null ? version === 0 : parentVersion === version - 1) return null
-  return `parentVersion: ${parentVersion} is not the one before ${version}`
+function updateWrong({ version, parentVersion, trainedOn, weights }: z.infer<typeof update>): string | null {
+  const isNext = parentVersion === null ? version === 0 : parentVersion === version - 1
+  if (!isNext) return `parentVersion: ${parentVersion} is not the one before ${version}`
+  for (const [name, column] of Object.entries(weights ?? {})) {
+    const wrong = elementsWrong(`weights.${name}`, column, trainedOn.length)
+    if (wrong !== null) return wrong
+  }
+  return null
 }
 
 function publishedWrong({ version, serving }: z.infer<typeof published>): string | null {
@@ -74,20 +98,22 @@ function publishedWrong({ version, serving }: z.infer<typeof published>): string
 
 export const modelEvents = {
   PolicyUpdated: define({
-    v: 1,
+    v: 2,
+    digestVersion: 1,
     by: ['policy-worker'],
     summary: 'A new policy version exists.',
     schema: update,
-    wrong: versionWrong,
+    wrong: updateWrong,
     key: (data) => `PolicyUpdated/${data.version}`,
     reproducible: true,
   }),
   RewardModelUpdated: define({
-    v: 1,
+    v: 2,
+    digestVersion: 1,
     by: ['reward-model-worker'],
     summary: 'A new reward-model version exists.',
     schema: update,
-    wrong: versionWrong,
+    wrong: updateWrong,
     key: (data) => `RewardModelUpdated/${data.version}`,
     reproducible: true,
   }),

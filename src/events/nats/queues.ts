@@ -10,7 +10,13 @@ import {
 } from '@nats-io/jetstream'
 import { errors, type MsgHdrs, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
-import type { BusMessage, QueueDepth, QueueOptions, WorkQueue } from '../bus.ts'
+import {
+  type BusMessage,
+  MOST_UNACKNOWLEDGED,
+  type QueueDepth,
+  type QueueOptions,
+  type WorkQueue,
+} from '../bus.ts'
 import { noJetStream, toRlError } from './errors.ts'
 
 export const CONSUMER = 'workers'
@@ -60,7 +66,7 @@ export function natsQueues(connection: NatsConnection, url: string, replicas: nu
       ack_policy: AckPolicy.Explicit,
       ack_wait: nanos(ackWaitMs),
       max_deliver: -1,
-      max_ack_pending: 10_000,
+      max_ack_pending: MOST_UNACKNOWLEDGED,
       max_waiting: 4_096,
       filter_subject: subject,
     })

@@ -42,7 +42,7 @@ export type LossTerms = {
 }
 
 /** Log-ratios beyond this are cut, so that exp stays finite. */
-const LOG_RATIO_LIMIT = 10
+export const LOG_RATIO_LIMIT = 10
 
 /** Steepness of SAPO's gate for positive and negative advantages (arXiv 2511.20347, section 3). */
 const GATES = { positive: 1, negative: 1.05 }

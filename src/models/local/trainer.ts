@@ -11,6 +11,7 @@ import { createOptimizer, type Optimizer } from './optimizer.ts'
 import { type LocalModel, trainedNames } from './params.ts'
 import { NOTHING, type PartPass, passOver, type Setup, SUMS, type Sums } from './part-pass.ts'
 import { rowValues } from './row-values.ts'
+import { sampleWeights } from './sample-weights.ts'
 import { takeScalar } from './take-scalar.ts'
 
 export type Trainer = {
@@ -106,6 +107,7 @@ export function createTrainer(model: LocalModel): Trainer {
       return {
         ...totals.metrics(),
         ...(options.klHalvings ? { klHalvings: leash.halvings } : {}),
+        ...weightsOf(started, options),
         stopped,
       }
     },
@@ -126,6 +128,14 @@ async function withStarted(
   if (loss.kind !== 'policy' || loss.mismatch === undefined) return samples
   const scored = await rowValues(model, samples, 'logprob', { budget, temperature })
   return samples.map((sample, i) => ({ ...sample, startedLogprobs: itemAt(scored, i) }))
+}
+
+function weightsOf(
+  samples: readonly UpdateSample[],
+  { loss }: UpdateOptions,
+): Pick<UpdateMetrics, 'weights'> {
+  if (loss.kind !== 'policy' || loss.mismatch === undefined) return {}
+  return { weights: sampleWeights(samples, loss.mismatch) }
 }
 
 /** Counts the results of an update. */

@@ -428,6 +428,29 @@ export type MachineChart = {
   readonly since: { readonly position: number; readonly seconds: number | null } | null
 }
 
+/** Rollouts for training of a host, up to the last iteration that is folded. */
+type HostRolloutsRow = {
+  readonly host: string
+  /** Hosts may share a name. */
+  readonly place: string
+  readonly rollouts: number
+  readonly failed: number
+  readonly trained: number
+  /** Rollouts of completed iterations that no update was made of. */
+  readonly dropped: number
+  /** Number of trained rollouts by their age in policy versions. */
+  readonly ages: Readonly<Record<string, number>>
+  readonly meanAge: number | null
+  /** Importance weights of the trained tokens. Null if no update weighed them. */
+  readonly weights: {
+    readonly mean: number
+    readonly most: number
+    /** Shares of the tokens: the effective sample size, and those above the limit. */
+    readonly effectiveShare: number
+    readonly cutShare: number
+  } | null
+}
+
 export type ActorsPage = {
   readonly position: number
   readonly built: number
@@ -447,6 +470,8 @@ export type ActorsPage = {
   readonly whyNot: string | null
   /** Null if they are not recorded. */
   readonly queues: readonly QueueRow[] | null
+  /** The hosts that lost the most, 200 at most. Null in the past, and until figures are folded. */
+  readonly hosts: readonly HostRolloutsRow[] | null
   readonly started: readonly EventRow[]
   readonly troubles: readonly EventRow[]
 }

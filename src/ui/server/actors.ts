@@ -6,6 +6,7 @@ import { askHead, type LiveRun } from '../../actors/head/liveness.ts'
 import type { WatchedActor } from '../../actors/head/watch.ts'
 import { parseConfig } from '../../config.ts'
 import { explain } from '../../errors.ts'
+import { hostRows } from '../../projections/host-rows.ts'
 import type { ActorRow, ActorsPage, EventRow, MachineChart } from '../logic/answers.ts'
 import { knownLives } from './lives.ts'
 import { textOf } from './notable.ts'
@@ -75,9 +76,27 @@ export async function actorsPage(run: OpenRun, at: number, isLive: boolean): Pro
           whyNot: null,
           queues: live.queues ?? null,
         }),
+    hosts: isLive ? hostsOf(run) : null,
     started: rows(['ActorStarted']),
     troubles: rows(['ActorFailed', 'StallDetected', 'WorkFailed', 'HostSetAside']),
   }
+}
+
+/** Lines of a page are few. */
+const MOST_HOSTS = 200
+
+function hostsOf({ figures }: OpenRun): ActorsPage['hosts'] {
+  const folded = figures.read()
+  if (folded === null) return null
+  return hostRows(folded.db, MOST_HOSTS).map(({ weights, mostAge, ...row }) => ({
+    ...row,
+    weights: weights && {
+      mean: weights.mean,
+      most: weights.most,
+      effectiveShare: weights.effective / weights.tokens,
+      cutShare: weights.cutShare,
+    },
+  }))
 }
 
 const UNBUILT: Answers['waits'] = { built: 0, states: {}, waits: null }

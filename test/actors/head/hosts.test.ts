@@ -1,6 +1,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type HostError, hostsOf, MOST_ROWS } from '../../../src/actors/head/hosts.ts'
+import { unchangedVersion } from '../../../src/actors/decider/fold.ts'
+import { type HostError, hostsOf, MOST_ROWS, openHostFacts } from '../../../src/actors/head/hosts.ts'
 import { askHead } from '../../../src/actors/head/liveness.ts'
 import type { Code } from '../../../src/actors/head/other-code.ts'
 import type { WatchedActor } from '../../../src/actors/head/watch.ts'
@@ -8,6 +9,9 @@ import { perMinuteOf, rateAfter } from '../../../src/actors/head/work-rate.ts'
 import { startActor } from '../../../src/actors/runtime/actor.ts'
 import { openStatus } from '../../../src/actors/runtime/status.ts'
 import { openWaits } from '../../../src/actors/runtime/waits.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { loggable, parseConfig } from '../../../src/config.ts'
+import type { NewEvent } from '../../../src/events/catalogue.ts'
 import type { Role } from '../../../src/events/envelope.ts'
 import { pack } from '../../../src/events/msgpack.ts'
 import { connectBus } from '../../../src/events/nats/connect.ts'
@@ -42,8 +46,15 @@ test('a row has the roles, slots, rate, round trip and code of its host', () => 
   const { total, rows } = hostsOf(actors, codesOf(actors), new Map())
   const ofB = rows.find(({ host }) => host === 'b')
   assert.equal(ofB, {
-    ...{ host: 'b', roles: { environment: 2, policy: 1 }, silent: 0, slots: 128, perMinute: 20 },
-    ...{ roundTripMs: 7, clockAheadMs: -3_600_000, codes: [own], isOther: false, lastError: null },
+    ...{ host: 'b', place: '', roles: { environment: 2, policy: 1 }, silent: 0, slots: 128, perMinute: 20 },
+    ...{
+      roundTripMs: 7,
+      clockAheadMs: -3_600_000,
+      codes: [own],
+      isOther: false,
+      lastError: null,
+      weights: null,
+    },
   })
   assert.equal(total, { hosts: 2, processes: 4, silent: 0, otherCode: 0, slots: 128, perMinute: 20 })
 })
@@ -81,7 +92,9 @@ test('a thousand hosts of eight processes fit into one message of the broker', (
   const errors = new Map(
     actors.map(({ worker }) => [worker, { time: 1, worker, error: 'e'.repeat(200) }] as const),
   )
-  const hosts = hostsOf(actors, codesOf(actors), errors)
+  const hosts = hostsOf(actors, codesOf(actors), errors, new Map(), () => ({
+    ...{ version: 1_234, behind: 2, forMs: 86_400_000 },
+  }))
   assert.is(hosts.total.hosts, 1_000)
   assert.is(hosts.total.slots, 512_000)
   assert.is(hosts.rows.length, MOST_ROWS)
@@ -119,9 +132,44 @@ test('a rate is that of the last minute', () => {
   assert.is(perMinuteOf(rate, 100, 300_000), 0)
 })
 
-test('the head tells what its hosts do, and rl status shows it', async () => {
+test('a host has the weights of its last rollouts, how far they are behind, and since when', async () => {
   const head = await startTestHead()
   head.service.append([runStarted])
+  let now = 1_000_000
+  const facts = openHostFacts(head.log, { ...systemClock, now: () => now })
+  const see = (worker: string, type: string, data: object) =>
+    facts.observe([{ event: { envelope: { type, data, actor: worker } } as never }])
+  const actors = [
+    actor('a', 'head'),
+    actor('b', 'environment', 0),
+    actor('b', 'environment', 1),
+    actor('c', 'policy'),
+  ]
+  const weightsOf = (wanted: string) =>
+    facts.hostsOf(actors, new Map()).rows.find(({ host }) => host === wanted)?.weights
+  assert.is(weightsOf('b'), null)
+  see('policy/c-0', 'PolicyUpdated', { version: 4 })
+  see('environment/b-1', 'TrajectoryCompleted', { policyVersion: 2 })
+  now += 5_000
+  see('environment/b-0', 'TrajectoryCompleted', { policyVersion: 3 })
+  now += 1_000
+  // A rollout that began earlier says nothing new.
+  see('environment/b-0', 'TrajectoryCompleted', { policyVersion: 2 })
+  assert.equal(weightsOf('b'), { version: 3, behind: 1, forMs: 1_000 })
+  assert.equal(weightsOf('c'), { version: 4, behind: 0, forMs: 6_000 })
+  assert.is(weightsOf('a'), null)
+  await head.close()
+})
+
+test('the head tells what its hosts do, and rl status shows it', async () => {
+  const head = await startTestHead()
+  const version = { ...unchangedVersion(0, null), iteration: 0 }
+  head.service.append([
+    { ...runStarted, data: { ...runStarted.data, config: loggable(parseConfig({})) } } as NewEvent,
+    { type: 'PolicyUpdated', data: version },
+    { type: 'RewardModelUpdated', data: version },
+    { type: 'IterationStarted', data: { iteration: 1, policyVersion: 0, rewardModelVersion: 0 } },
+  ])
   const address = head.addressOf('environment-worker')
   const worker = environmentWorker(undefined, { concurrency: 12 })
   const here = await startActor({ role: 'environment', run: 'test', address, heartbeatMs: 200, worker })
@@ -140,6 +188,8 @@ test('the head tells what its hosts do, and rl status shows it', async () => {
   const shown = startProcess(['src/rl.ts', 'status', 'test'], { RL_RUNS: root })
   assert.is(await shown.status, 0, shown.output())
   assert.match(shown.output(), /2 hosts, 2 processes, 76 slots/)
+  // All 128 rollouts of the first iteration are asked for, none is open, and no later version is there.
+  assert.match(shown.output(), /^limit: asked-work 128 of 128 rollouts$/m)
   assert.match(shown.output(), /far-away +policy +64 .* 60 min behind/)
   const ofFar = live.hosts.rows.find(({ host }) => host === 'far-away')
   const ofHere = live.hosts.rows.find(({ host }) => host !== 'far-away')

@@ -247,6 +247,35 @@ test('a mismatch is measured once, when the update begins', async () => {
   assert.ok(apart(await weightsOf(model), await weightsAfter(mask, 2)) < 1e-6)
 })
 
+test('an update tells the weights of its samples as they were at its start', async () => {
+  await tryBackend('cpu')
+  const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+  const trainer = createTrainer(model)
+  const samples = samplesOf(model, 2)
+  const scored = await trainer.score(samples)
+  const given = samples.map((sample, i) => ({
+    ...sample,
+    logprobs: (scored[i] ?? sample.logprobs).map((value) => value - Math.log(i === 0 ? 2 : 6)),
+  }))
+  const weightsWith = async (mismatch: PolicyLossOptions['mismatch']) =>
+    (await trainer.update(given, { ...OPTIONS, learningRate: 1e-9, loss: { ...LOSS, mismatch } })).weights
+  assert.is(await weightsWith(undefined), undefined)
+  const found = await weightsWith({ kind: 'truncate', level: 'token', limit: 5 })
+  for (const [i, weight] of [2, 6].entries()) {
+    const { tokens = 0, sum = 0, squares = 0, most = 0, cut } = found?.[i] ?? {}
+    assert.is(tokens, countTrained(given[i] ?? given[0]))
+    assert.ok(Math.abs(sum / tokens - weight) < 1e-3 * weight, `${sum / tokens}`)
+    assert.ok(Math.abs(squares / tokens - weight ** 2) < 1e-2 * weight ** 2)
+    assert.ok(Math.abs(most - weight) < 1e-3 * weight)
+    assert.is(cut, i === 0 ? 0 : tokens)
+  }
+  const whole = await weightsWith({ kind: 'mask', level: 'sequence', limit: null })
+  const { tokens = 0, most = 0, cut } = whole?.[0] ?? {}
+  assert.ok(Math.abs(most / Math.min(2 ** tokens, Math.exp(10)) - 1) < 1e-2)
+  assert.is(cut, 0)
+  trainer.dispose()
+})
+
 for (const backend of ['wasm-blas', 'cpu', 'tensorflow'] as const)
   test(`${backend}: of the upper layers alone, an update is what it would be with all, and the others stay`, async () => {
     if (!(await tryBackend(backend))) return

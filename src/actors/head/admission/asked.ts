@@ -255,7 +255,7 @@ export function askedBy(log: LogReader): Asked {
 }
 
 /** Returns null if the values are no config, as in a log that was made by hand. */
-function configOf(values: Record<string, unknown>): Config | null {
+export function configOf(values: Record<string, unknown>): Config | null {
   if (Object.keys(values).length === 0) return null
   try {
     return loggedConfig(values)

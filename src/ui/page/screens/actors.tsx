@@ -1,6 +1,6 @@
 /** Actors: who waits for whom, queues, processes and hosts, and each decider's machine with its state. */
 import type { ActorRow, ActorsPage, EventRow, WaitRow } from '../../logic/answers.ts'
-import { clock, count, duration, visible } from '../../logic/format.ts'
+import { clock, count, duration, share, short, visible } from '../../logic/format.ts'
 import { hostsOf } from '../../logic/hosts.ts'
 import { ofRun, useAnswer } from '../answers.ts'
 import { has } from '../live.ts'
@@ -41,6 +41,7 @@ export function Actors() {
               <Processes live={page.live} />
             </>
           )}
+          {page.hosts !== null && page.hosts.length > 0 && <HostRollouts hosts={page.hosts} />}
           <h2>Machines</h2>
           {page.unread !== null && <p class="alarm">{visible(page.unread)}</p>}
           {page.waits === null && page.unread === null && (
@@ -144,6 +145,44 @@ function Hosts({ live }: { live: Live }) {
             <th scope="row">{visible(host)}</th>
             <td>{processes}</td>
             <td>{count(rssMb)} MB</td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  )
+}
+
+function HostRollouts({ hosts }: { hosts: NonNullable<ActorsPage['hosts']> }) {
+  return (
+    <section>
+      <h2>Rollouts for training by host</h2>
+      <p class="muted">
+        Ages are policy versions between the one that played and the one that learned. Weights are those of
+        the trained tokens.
+      </p>
+      <Table
+        names={[
+          ...['host', 'rollouts', 'failed', 'trained', 'dropped', 'ages', 'mean age', 'mean weight'],
+          ...['greatest', 'effective', 'cut off'],
+        ]}
+      >
+        {hosts.map(({ host, place, rollouts, failed, trained, dropped, ages, meanAge, weights }) => (
+          <tr key={place} data-row>
+            <th scope="row">{visible(host)}</th>
+            <td>{count(rollouts)}</td>
+            <td>{count(failed)}</td>
+            <td>{count(trained)}</td>
+            <td>{count(dropped)}</td>
+            <td>
+              {Object.entries(ages)
+                .map(([age, number]) => `${age}: ${count(number)}`)
+                .join(', ') || '–'}
+            </td>
+            <td>{short(meanAge)}</td>
+            <td>{short(weights?.mean)}</td>
+            <td>{short(weights?.most)}</td>
+            <td>{share(weights?.effectiveShare ?? null)}</td>
+            <td>{short(weights?.cutShare)}</td>
           </tr>
         ))}
       </Table>
