@@ -8,7 +8,7 @@ import { buildGame, type Draft, draftGame, type Shares } from '../generator/gene
 import { type Difficulty, SIZES } from '../generator/size.ts'
 import { TASK_TYPES, type TaskType } from '../tasks.ts'
 
-export type OfferedGame = {
+type OfferedGame = {
   /** `split/task/trial` if the data set has folders of this form. */
   readonly key: string
   /** Path of its file. Null if it is generated. */

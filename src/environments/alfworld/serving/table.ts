@@ -6,7 +6,7 @@ import { solve, solveGame } from '../solver.ts'
 import { factsOf } from '../world.ts'
 import type { Games } from './games.ts'
 
-export type Question = Readonly<Record<string, unknown>>
+type Question = Readonly<Record<string, unknown>>
 export type Answer = Readonly<Record<string, unknown>>
 
 export type GameTable = {

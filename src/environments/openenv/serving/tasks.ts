@@ -5,10 +5,10 @@ import { rng, seedOf } from '../../../random.ts'
 import type { Environment, Task } from '../../port.ts'
 
 /** Kinds of splits that OpenEnv knows. */
-export type SplitType = 'train' | 'validation' | 'test'
+type SplitType = 'train' | 'validation' | 'test'
 
 /** A task as the API tells it. A reset takes `split` and `index`, or `recipe` as a whole. */
-export type ToldTask = {
+type ToldTask = {
   readonly id: string
   readonly kind: string
   readonly goal: string
