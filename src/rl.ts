@@ -40,6 +40,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   ask: () => import('./cli/ask.ts'),
   'compare-judges': () => import('./cli/compare-judges.ts'),
   export: () => import('./cli/export.ts'),
+  sql: () => import('./cli/sql.ts'),
   attest: () => import('./cli/attest.ts'),
   ablate: () => import('./cli/ablate.ts'),
   eval: () => import('./cli/eval.ts'),

@@ -13,6 +13,12 @@ import { goOnWithoutReaders } from '../platform/output.ts'
 import { checkOf } from './check-bridge.ts'
 import type { Command } from './command.ts'
 import { curves } from './curves.ts'
+import { serveCommand } from './serve-environment.ts'
+
+/** Commands of a setting that open others: a setting itself cannot read a config. */
+const OPENING: Readonly<Record<string, Readonly<Record<string, SettingCommand>>>> = {
+  openenv: { serve: serveCommand },
+}
 
 /** Config of a user's project (`rl init` writes it). */
 const CONFIG = 'config.yaml'
@@ -77,5 +83,6 @@ function commandsOf({ name, actings, commands, judging }: Setting): Readonly<Rec
     ...commands,
     ...(judging?.by === 'tests' ? { curves } : {}),
     ...(actings ? { check: checkOf(name) } : {}),
+    ...ownValue(OPENING, name),
   }
 }

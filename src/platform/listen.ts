@@ -1,6 +1,7 @@
 /** HTTP servers of this project: a Hono app behind a port. */
-import type { Server, ServerOptions } from 'node:http'
+import type { IncomingMessage, Server, ServerOptions } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { RlError } from '../errors.ts'
@@ -34,6 +35,8 @@ export type ListenOptions = HttpOptions & {
   readonly port: number
   /** Number of connections that may wait to be accepted. */
   readonly backlog?: number
+  /** Takes connections that leave HTTP, e.g. for a WebSocket. If absent, they are refused. */
+  readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 }
 
 export type Listening = {
@@ -52,8 +55,9 @@ export type Listening = {
  * const { url, close } = await listen(app, { host: '127.0.0.1', port: 0, unread: 'read' })
  */
 export async function listen(app: HttpApp, options: ListenOptions): Promise<Listening> {
-  const { host, port, backlog } = options
+  const { host, port, backlog, upgrade } = options
   const server = httpServer(app, options)
+  if (upgrade) server.on('upgrade', upgrade)
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(

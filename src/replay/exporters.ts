@@ -5,6 +5,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
+import { startsOf } from '../events/starts.ts'
 import { refuseUnread } from '../registry.ts'
 import { type CallLimit, type Check, callWithin, type UserCall } from '../user-code.ts'
 import { flattened, loadUserModule } from '../user-module.ts'
@@ -13,6 +14,7 @@ import { critiques, demonstrations } from './fine-tuning.ts'
 import { otlpPieces } from './otlp.ts'
 import { writeParquet } from './parquet.ts'
 import { tensorboardFile } from './tensorboard.ts'
+import type { TrajectoryRow } from './trajectory-row.ts'
 
 export type Exporter = {
   /** Name for `--format`. */
@@ -28,12 +30,14 @@ export const EXPORTERS: readonly Exporter[] = [
     name: 'jsonl',
     summary:
       'trajectories, one a line: tasks, texts, outcomes, votes, critiques, advantages, usage, tokens, masks, log-probs',
-    write: async (log, out) => `${await writeLines(out, trajectoryRows(log))} trajectories in ${out}`,
+    write: async (log, out) =>
+      `${await writeLines(out, lineRows(trajectoryRows(log)))} trajectories in ${out}`,
   },
   {
     name: 'parquet',
     summary: 'the same as a Parquet file',
-    write: async (log, out) => `${await writeParquet(out, trajectoryRows(log))} trajectories in ${out}`,
+    write: async (log, out) =>
+      `${await writeParquet(out, trajectoryRows(log), originOf(log))} trajectories in ${out}`,
   },
   {
     name: 'demonstrations',
@@ -130,6 +134,41 @@ function invalid(file: string, message: string): RlError {
     hint: 'a list of { name, summary, write }',
   })
 }
+
+/** Words about a run for a file's metadata, by Parquet's custom of prefixes. */
+function originOf(log: LogReader): Readonly<Record<string, string>> {
+  const { configDigest, codeVersion } = startsOf(log).last.data
+  return {
+    'rlanything.run': log.run,
+    'rlanything.config_digest': configDigest,
+    'rlanything.code_version': codeVersion,
+  }
+}
+
+/** Rows that wait for the first trained one. */
+const MOST_HELD = 5_000
+
+/**
+ * Yields rows for JSON lines. Readers take the type of a column from its first values: pyarrow and Polars refuse one that is null
+ * for the first megabytes. So a column that is null is left out, and rows before the first trained one come after it. It has
+ * judgements and advantages.
+ */
+export function* lineRows(rows: Iterable<TrajectoryRow>): Generator<object> {
+  let held: TrajectoryRow[] | null = []
+  for (const row of rows) {
+    if (held && row.advantages === null && held.length < MOST_HELD) {
+      held.push(row)
+      continue
+    }
+    yield withoutNulls(row)
+    for (const one of held ?? []) yield withoutNulls(one)
+    held = null
+  }
+  for (const one of held ?? []) yield withoutNulls(one)
+}
+
+const withoutNulls = (row: TrajectoryRow): object =>
+  Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null))
 
 function writeLines(path: string, rows: Iterable<object>): Promise<number> {
   return writePieces(path, linesOf(rows))

@@ -1,4 +1,7 @@
-/** Trajectories as a Parquet file. Lists are LIST columns. A row group has a thousand rows. */
+/**
+ * Trajectories as a Parquet file. Lists are LIST columns. A row group has a thousand rows. Columns of JSON are texts: Polars reads
+ * Parquet's own type JSON as bytes.
+ */
 import { fileWriter, ParquetWriter } from 'hyparquet-writer'
 import { COLUMNS, type Kind, type TrajectoryRow } from './trajectory-row.ts'
 
@@ -9,19 +12,30 @@ const TYPES: Readonly<Record<Kind, Pick<SchemaElement, 'type' | 'converted_type'
   double: { type: 'DOUBLE' },
   float: { type: 'FLOAT' },
   flag: { type: 'BOOLEAN' },
-  json: { type: 'BYTE_ARRAY', converted_type: 'JSON' },
+  json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
 }
 
 const ROW_GROUP = 1_000
 
-/** Writes all rows. Resolves to their number. */
-export async function writeParquet(path: string, rows: Iterable<TrajectoryRow>): Promise<number> {
-  const writer = new ParquetWriter({ writer: fileWriter(path), schema: schema() })
+/**
+ * Writes all rows. Resolves to their number.
+ *
+ * @param origin words about the run, for the file's own metadata
+ */
+export async function writeParquet(
+  path: string,
+  rows: Iterable<TrajectoryRow>,
+  origin: Readonly<Record<string, string>> = {},
+): Promise<number> {
+  const kvMetadata = Object.entries(origin).map(([key, value]) => ({ key, value }))
+  const writer = new ParquetWriter({ writer: fileWriter(path), schema: schema(), kvMetadata })
   let group: TrajectoryRow[] = []
   let count = 0
   const flush = async () => {
     const names = Object.keys(COLUMNS) as (keyof TrajectoryRow)[]
-    await writer.write({ columnData: names.map((name) => ({ name, data: group.map((row) => row[name]) })) })
+    await writer.write({
+      columnData: names.map((name) => ({ name, data: group.map((row) => cellOf(name, row)) })),
+    })
     group = []
   }
   for (const row of rows) {
@@ -32,6 +46,11 @@ export async function writeParquet(path: string, rows: Iterable<TrajectoryRow>):
   if (group.length > 0 || count === 0) await flush()
   await writer.finish()
   return count
+}
+
+function cellOf(name: keyof TrajectoryRow, row: TrajectoryRow): unknown {
+  const value = row[name]
+  return value !== null && COLUMNS[name].kind === 'json' ? JSON.stringify(value) : value
 }
 
 function schema(): SchemaElement[] {

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
+import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
@@ -7,6 +8,7 @@ import type { LoggedEvent } from '../../src/events/catalogue.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { plainData } from '../../src/events/plain.ts'
 import { metricRows, trajectoryRows } from '../../src/replay/export.ts'
+import { EXPORTERS } from '../../src/replay/exporters.ts'
 import { critiques, demonstrations } from '../../src/replay/fine-tuning.ts'
 import { writeParquet } from '../../src/replay/parquet.ts'
 import { crc32c, tensorboardFile } from '../../src/replay/tensorboard.ts'
@@ -122,12 +124,44 @@ test('a Parquet reader gives the same rows back', async () => {
   const log = fixture()
   const path = join(temporaryFolder(), 'rows.parquet')
   const rows = [...trajectoryRows(log)]
-  assert.is(await writeParquet(path, rows), rows.length)
-  const read = await parquetReadObjects({ file: await asyncBufferFromFile(path) })
+  assert.is(await writeParquet(path, rows, { 'rlanything.run': 'run' }), rows.length)
+  const file = await asyncBufferFromFile(path)
+  const read = await parquetReadObjects({ file })
+  const { key_value_metadata: told } = await parquetMetadataAsync(file)
+  assert.equal(told, [{ key: 'rlanything.run', value: 'run' }])
   const nulls = Object.fromEntries(Object.keys(COLUMNS).map((name) => [name, null]))
   // What JSON cannot write is null in a column of JSON, here as in a line.
   const plain = (row: object) => ({ ...nulls, ...(JSON.parse(JSON.stringify(row)) as object) })
-  assert.equal(read.map(plain), rows.map(plain))
+  const parsed = (row: Record<string, unknown>) =>
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]) => [
+        name,
+        COLUMNS[name as keyof typeof COLUMNS].kind === 'json' && typeof value === 'string'
+          ? JSON.parse(value)
+          : value,
+      ]),
+    )
+  assert.equal(read.map(parsed).map(plain), rows.map(plain))
+  log.close()
+})
+
+test('no column of JSON lines is null, so that readers take its type from values', async () => {
+  const log = fixture()
+  const path = join(temporaryFolder(), 'rows.jsonl')
+  const jsonl = EXPORTERS.find(({ name }) => name === 'jsonl')
+  await jsonl?.write(log, path)
+  const lines = readFileSync(path, 'utf8').trim().split('\n')
+  const rows = [...trajectoryRows(log)]
+  const nulls = Object.fromEntries(Object.keys(COLUMNS).map((name) => [name, null]))
+  const read = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  for (const one of read) assert.not.ok(Object.values(one).includes(null))
+  // The first row has all columns that any row has, although the log begins with evaluations.
+  assert.is(rows[0]?.purpose, 'evaluation')
+  assert.equal([...new Set(read.flatMap(Object.keys))].sort(), Object.keys(read[0] ?? {}).sort())
+  const byPosition = read.map((one) => ({ ...nulls, ...one }) as Record<string, unknown>)
+  byPosition.sort((a, b) => Number(a.position) - Number(b.position))
+  const expected = rows.toSorted((a, b) => a.position - b.position)
+  assert.equal(byPosition, JSON.parse(JSON.stringify(expected)))
   log.close()
 })
 

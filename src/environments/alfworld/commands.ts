@@ -93,4 +93,52 @@ sum is recorded in FILE.sha256, and later downloads must agree with it.
   run: async ({ values }) => (await import('./commands/download.ts')).downloadRelease(values),
 })
 
-export const commands = { play, verify, soak, generate, download }
+const serve = defineCommand({
+  serves: true,
+  help: `
+rl alfworld serve [--data DIR] [--split NAME] [--types 1,3] [--limit N] [--seed S] [options]
+
+Plays many games at once by lines of JSON. Each line is a question, and gets a line with the answer, in the same order. A list
+of questions gets a list of answers. Standard output has nothing else. The end of the input ends it.
+
+  {"do": "games"}                                     {"games": [{"key", "path", "kind"}], "skipped"}
+  {"do": "load", "game": 3}                           {"game", "key", "path", "kind", "task"}
+  {"do": "reset", "slot": 0, "game": 3, "max_steps"}  {"obs", "admissible", "won", "score", "done", "steps", "game", "key", "path"}
+  {"do": "step", "slot": 0, "action": "look"}         {"obs", "admissible", "won", "score", "done", "steps"}
+  {"do": "fork", "slot": 0, "to": "mine"}             the same, of the copy
+  {"do": "plan", "slot": 0}                           {"plan": [...], "by"}: commands that win from here
+  {"do": "walkthrough", "slot": 0}                    {"walkthrough": [...]}: the expert's commands from the start, else a plan
+  {"do": "facts", "slot": 0}                          {"facts": [["inreceptacle", "mug_bar_...", "desk_bar_..."], ...]}
+  {"do": "close", "slot": 0}                          {"closed"}
+
+A game is an index or a key. Without one the next game of a random order is taken. A question's "id" comes back in its answer.
+A faulty question is answered with {"error": {"code", "message"}}. At the step limit, or once it is won, a game is over: further
+steps answer the same. integrations/alfworld has a client in Python with the calls of ALFWorld.
+
+  --data DIR         folder or archive of ALFWorld data; absent: games are generated
+  --split NAME       only this split, e.g. valid_seen
+  --types LIST       task types, by ALFWorld's numbers 1 to 6 or by their names
+  --limit N          most games, taken evenly             (all; 100 generated ones)
+  --seed S           order of the games, names, and generated games   (1)
+  --difficulty NAME  of generated games: easy, medium, hard            (medium)
+  --randomize        numbers the objects of each kind anew at each reset (ALFWorld's domain_randomization); "names" of a reset
+                     is a seed for it, or null
+  --max-steps N      step limit of a reset that names none; 0: none    (50, as ALFWorld's)
+  --max-slots N      games at a time                                   (4096)
+  --socket PATH      listens on a socket of this machine, for this user alone; each connection has its own slots`,
+  options: {
+    data: { type: 'string' },
+    split: { type: 'string' },
+    types: { type: 'string' },
+    limit: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    difficulty: { type: 'string', default: 'medium' },
+    randomize: { type: 'boolean', default: false },
+    'max-steps': { type: 'string', default: '50' },
+    'max-slots': { type: 'string', default: '4096' },
+    socket: { type: 'string' },
+  },
+  run: async ({ values }) => (await import('./commands/serve.ts')).serve(values),
+})
+
+export const commands = { play, serve, verify, soak, generate, download }

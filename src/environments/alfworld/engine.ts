@@ -1,4 +1,5 @@
 import type { Game } from './game.ts'
+import { strip } from './strip.ts'
 import { applyMove, commandsOf, initialWorld, isGoal, moveFor, renderText, type World } from './world.ts'
 
 export const NOTHING_HAPPENS = 'Nothing happens.'
@@ -46,7 +47,7 @@ export function step(state: State, command: string): State {
 export function advance(state: State, command: string): State {
   const { world, moves, maxSteps } = state
   const steps = state.steps + 1
-  const move = moveFor(world, command.trim())
+  const move = moveFor(world, strip(command))
   if (!move) {
     const done = state.won || steps >= maxSteps
     return { ...state, observation: NOTHING_HAPPENS, steps, done }

@@ -41,6 +41,14 @@ test('quirk: an object can be examined only while it is held', () => {
   assert.is(advance(held, `examine ${object}`).observation, `There's nothing special about ${object}.`)
 })
 
+test('quirk: a command is stripped as Python strips texts', () => {
+  const stripped = ['\t', '\v', '\x1c', '\x1d', '\x1e', '\x1f', '\x85', '\xa0', '\u2028', '\u3000']
+  for (const space of stripped) assert.is.not(observed('Laptop', `${space}look${space} `), NOTHING_HAPPENS)
+  assert.is(observed('Laptop', '\ufefflook'), NOTHING_HAPPENS)
+  assert.is(observed('Laptop', 'look\ufeff'), NOTHING_HAPPENS)
+  assert.is(observed('Laptop', '\u200blook'), NOTHING_HAPPENS)
+})
+
 test('quirk: from the middle of the room a look sees nothing', () => {
   const middle = 'You are in the middle of a room. Looking quickly around you, you see nothing.'
   assert.is(observed('Laptop', 'look'), middle)
