@@ -88,6 +88,19 @@ const OTHERS = {
       FIXED_TASKS,
     ],
   },
+  /** A learned judge of the form `estimate`, with its gate. */
+  'outcome+judge': {
+    short: 'judge',
+    words: [
+      'learning.reward=outlook',
+      'learning.advantage=separate',
+      'learning.lambda=1',
+      'rewardModel.form=estimate',
+      'rewardModel.temperature=0',
+      'rewardModel.mode=co-trained',
+      FIXED_TASKS,
+    ],
+  },
   'outcome-more': { short: 'more', words: [...OUTCOMES, FIXED_TASKS] },
   'outcome-time': { short: 'time', words: [...OUTCOMES, FIXED_TASKS] },
   learnability: {

@@ -18,6 +18,7 @@ export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-only', 'reward-model-only'],
   ['outcome-only', 'outcome+environment'],
   ['outcome-only', 'outcome+estimate'],
+  ['outcome-only', 'outcome+judge'],
   ['outcome-only', 'learnability'],
   ['outcome-more', 'policy+reward'],
   ['outcome-time', 'policy+reward'],

@@ -1,5 +1,6 @@
 import { alarmsIn } from '../actors/head/alarms.ts'
 import type { HostRow } from '../actors/head/hosts.ts'
+import { judgeTrustOf, trustLine } from '../actors/head/judge-trust.ts'
 import { askHead, type LiveRun } from '../actors/head/liveness.ts'
 import { type Code, codeText, isOtherCode } from '../actors/head/other-code.ts'
 import { headLivesAfter, type RunState, runStateOf } from '../actors/head/run-state.ts'
@@ -34,8 +35,13 @@ Of a run on several machines it shows each host: roles, slots, rate, round trip,
       const live = await askHead(folder)
       const state = runStateOf(log, run, headLivesAfter(folder, live))
       const alarms = alarmsIn(log)
-      if (values.json) printJson({ ...state, ...(alarms.length > 0 ? { alarms } : {}), live })
-      else for (const text of [...lines(state, live), ...alarms.slice(-ALARMS_SHOWN)]) printLine(text)
+      const judgeTrust = judgeTrustOf(log)
+      const told = { ...(judgeTrust ? { judgeTrust } : {}), ...(alarms.length > 0 ? { alarms } : {}) }
+      if (values.json) printJson({ ...state, ...told, live })
+      else {
+        const trust = judgeTrust ? [trustLine(judgeTrust)] : []
+        for (const text of [...lines(state, live), ...trust, ...alarms.slice(-ALARMS_SHOWN)]) printLine(text)
+      }
     } finally {
       log.close()
     }

@@ -90,6 +90,8 @@ const settingSchema = z.strictObject({
   reference: fn.optional(),
   progress: fn.optional(),
   falls: fn.optional(),
+  remaining: fn.optional(),
+  astray: fn.optional(),
   runtime: fn.optional(),
   userParts: fn.optional(),
   simulated: z.literal(true).optional(),

@@ -8,7 +8,6 @@ import type { LearningConfig } from '../config-schema/sections.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { itemAt } from '../item-at.ts'
-import { rulesOf } from '../learning/registry.ts'
 import type { RewardWeights } from '../learning/rules.ts'
 import { configAt } from './config-at.ts'
 import { type Node, node } from './tree.ts'
@@ -108,7 +107,7 @@ export function groupAdvantages(
       .byStream(`rollout/${rollout}`)
       .flatMap((event): JudgedStep[] => (event.type === 'StepScored' ? [event.data] : [])),
   )
-  const { rewarded, kept, byRollout } = policyAdvantages(
+  const { rewarded, kept, byRollout, weights } = policyAdvantages(
     [{ task: data.task, rollouts }],
     played,
     scored,
@@ -120,7 +119,7 @@ export function groupAdvantages(
     (kept.length === 0 ? 'the task is not trained on' : null)
   return {
     learning: config.learning,
-    weights: rulesOf(config).stepReward.weights({ lambda: config.learning.lambda }),
+    weights,
     rewarded,
     of: (rollout) => (unused === null ? byRollout.get(rollout) : undefined),
     unused,

@@ -42,6 +42,8 @@ export const setting = defineSetting<AlfworldEnvironment>({
   expert: (environment, first) => environment.expert(first),
   progress: (environment, task, seed, actions) => environment.progress(task, seed, actions),
   falls: (environment, task, _seed, actions) => environment.falls(task, actions),
+  remaining: (environment, task, _seed, actions) => environment.remaining(task, actions),
+  astray: (environment, first, seed) => environment.astray(first, seed),
   reference: (environment, task) => environment.reference(task),
   commands,
 })
