@@ -98,6 +98,8 @@ const OTHERS = {
       'rewardModel.form=estimate',
       'rewardModel.temperature=0',
       'rewardModel.mode=co-trained',
+      // Its start is made once, and takes its time beside other runs.
+      'run.deadlines.coldStartSeconds=7200',
       FIXED_TASKS,
     ],
   },

@@ -24,7 +24,7 @@ const PUT_RIGHT = 0.5
 
 /** By how much the rest fell with a step. */
 export function fallAt({ remaining }: Pick<EstimatedEpisode, 'remaining'>, step: number): number {
-  return itemAt(Array.from(remaining), step) - itemAt(Array.from(remaining), step + 1)
+  return itemAt(remaining, step) - itemAt(remaining, step + 1)
 }
 
 /**
@@ -53,7 +53,7 @@ export function lessonOf(
     const told = codec.step(episode, step)
     if (tokens.length + told.length + 2 > contextTokens) break
     for (const token of told) append(token)
-    const remaining = itemAt(Array.from(episode.remaining), step + 1)
+    const remaining = itemAt(episode.remaining, step + 1)
     const bin = own[step] ?? null
     const isWrong = bin !== null && Math.abs(bin - Math.min(remaining, BINS - 1)) >= MISS
     const stays = isWrong && random.uniform() >= PUT_RIGHT

@@ -129,7 +129,7 @@ export function figuresOf(
       for (const estimate of estimates)
         if (estimate) {
           pairs.push([estimate.fall, fallAt(episode, step)])
-          errors.push(Math.abs(estimate.bin - (episode.remaining[step + 1] ?? 0)))
+          errors.push(Math.abs(estimate.bin - itemAt(episode.remaining, step + 1)))
         }
   const binError = errors.reduce((sum, error) => sum + error, 0) / Math.max(1, errors.length)
   return { fallCorrelation: correlationOf(pairs) ?? 0, binError }
