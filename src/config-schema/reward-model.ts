@@ -82,12 +82,12 @@ export const rewardModel = section({
         expertRollouts: positive
           .optional()
           .describe(
-            'Rollouts of experts that a judge of the form `estimate` is taught on, each twice. Absent is 8,000.',
+            'Rollouts of experts that a judge of the form `estimate` is taught on, each twice. Absent is 10,000.',
           ),
         ownRollouts: positive
           .optional()
           .describe(
-            'Further rollouts, which that judge reads itself before it learns from each twice. Absent is 4,000.',
+            'Further rollouts, which that judge reads itself before it learns from each twice. Absent is 5,000.',
           ),
       }),
     }).describe("How version 0 of a local model is made, from the policy's version 0."),

@@ -29,8 +29,8 @@ const TEACHING_SEED = 1_000_000_321
 const SEED: Seed = [TEACHING_SEED, 0]
 
 /** Rollouts of experts, and rollouts that the judge reads itself, if the config names no numbers. */
-const ROLLOUTS = 8_000
-const OWN_ROLLOUTS = 4_000
+const ROLLOUTS = 10_000
+const OWN_ROLLOUTS = 5_000
 
 /** Tokens of a step's estimate, with the mark that asks for it. */
 const ESTIMATE_TOKENS = 3
