@@ -9,6 +9,7 @@ import { ofSetting } from './summary.ts'
 /** A claim's name, the setting that is the base, and the setting that adds a part to it. */
 const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
   ['outcome+judge - outcome', 'outcome-only', 'policy+reward'],
+  ['outcome+judge - outcome', 'outcome-only', 'outcome+judge'],
   ['outcome+judge+environment - outcome+judge', 'policy+reward', 'policy+reward+environment'],
   ['outcome+environment - outcome', 'outcome-only', 'outcome+environment'],
   ['outcome+estimate - outcome', 'outcome-only', 'outcome+estimate'],

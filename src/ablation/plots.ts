@@ -21,6 +21,7 @@ const COLOURS: Readonly<Record<Shown, string>> = {
   'reward-model-only': '#CC79A7',
   'outcome+environment': '#882255',
   'outcome+estimate': '#332288',
+  'outcome+judge': '#117733',
   'outcome-more': '#999933',
   'outcome-time': '#777777',
   learnability: '#44AA99',

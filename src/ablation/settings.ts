@@ -104,6 +104,21 @@ const OTHERS = {
       'adaptation.choice=random',
     ],
   },
+  /** A learned judge of the form `estimate`, with its gate. */
+  'outcome+judge': {
+    short: 'judge',
+    words: [
+      'learning.reward=outlook',
+      'learning.advantage=separate',
+      'learning.lambda=1',
+      'rewardModel.form=estimate',
+      'rewardModel.temperature=0',
+      'rewardModel.mode=co-trained',
+      // Its start is made once, and takes its time beside other runs.
+      'run.deadlines.coldStartSeconds=7200',
+      FIXED_TASKS,
+    ],
+  },
   'outcome-more': { short: 'more', words: [...OUTCOMES, FIXED_TASKS] },
   'outcome-time': { short: 'time', words: [...OUTCOMES, FIXED_TASKS] },
   learnability: {

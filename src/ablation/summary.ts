@@ -20,6 +20,7 @@ export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-only', 'outcome+estimate'],
   ['outcome-only', 'outcome+oracle'],
   ['random-rewriting', 'outcome+environment'],
+  ['outcome-only', 'outcome+judge'],
   ['outcome-only', 'learnability'],
   ['outcome-more', 'policy+reward'],
   ['outcome-time', 'policy+reward'],

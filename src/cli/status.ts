@@ -1,5 +1,6 @@
 import { alarmsIn } from '../actors/head/alarms.ts'
 import type { HostRow } from '../actors/head/hosts.ts'
+import { judgeTrustOf, trustLine } from '../actors/head/judge-trust.ts'
 import { limitLine } from '../actors/head/limits.ts'
 import { askHead, type LiveRun } from '../actors/head/liveness.ts'
 import { type Code, codeText, isOtherCode } from '../actors/head/other-code.ts'
@@ -39,11 +40,19 @@ come first. A limit that holds the run back has a line of its own. Ages and impo
       const state = runStateOf(log, run, headLivesAfter(folder, live))
       const alarms = alarmsIn(log)
       const figures = keptHostFigures(folder.projections)
-      if (values.json)
-        printJson({ ...state, ...(alarms.length > 0 ? { alarms } : {}), live, hostFigures: figures })
-      else
-        for (const text of [...lines(state, live), ...figureLines(figures), ...alarms.slice(-ALARMS_SHOWN)])
-          printLine(text)
+      const judgeTrust = judgeTrustOf(log)
+      const told = { ...(judgeTrust ? { judgeTrust } : {}), ...(alarms.length > 0 ? { alarms } : {}) }
+      if (values.json) printJson({ ...state, ...told, live, hostFigures: figures })
+      else {
+        const trust = judgeTrust ? [trustLine(judgeTrust)] : []
+        const shown = [
+          ...lines(state, live),
+          ...figureLines(figures),
+          ...trust,
+          ...alarms.slice(-ALARMS_SHOWN),
+        ]
+        for (const text of shown) printLine(text)
+      }
     } finally {
       log.close()
     }

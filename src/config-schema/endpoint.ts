@@ -18,7 +18,7 @@ export const endpoint = {
     .string()
     .min(1)
     .default(DEFAULT_MODEL)
-    .describe('Preset (`nano`, `tiny`), Hugging Face folder, or the name that the endpoint knows.'),
+    .describe('Preset (`nano`, `nano4`, `tiny`), Hugging Face folder, or the name that the endpoint knows.'),
   baseUrl: readBy(
     'endpoint',
     z

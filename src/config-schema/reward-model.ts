@@ -18,6 +18,12 @@ export const rewardModel = section({
     .describe(
       'What is judged at a time: each trajectory as it comes, or all rollouts of a task together (`group`, unit tests).',
     ),
+  form: z
+    .enum(['causes', 'estimate'])
+    .optional()
+    .describe(
+      'What a local judge says of a step. `causes`: a cause and its verdict. `estimate`: how many steps remain and by how much that fell, by a small model of its own; `learning.reward: outlook` is paid by it, and temperature 0 serves it best. Absent is `causes`.',
+    ),
   reads: z
     .enum(['step', 'next-message'])
     .optional()
@@ -79,6 +85,16 @@ export const rewardModel = section({
           .positive()
           .default(5e-3)
           .describe('Highest learning rate. It falls linearly to 0.'),
+        expertRollouts: positive
+          .optional()
+          .describe(
+            'Rollouts of experts that a judge of the form `estimate` is taught on, each twice. Absent is 10,000.',
+          ),
+        ownRollouts: positive
+          .optional()
+          .describe(
+            'Further rollouts, which that judge reads itself before it learns from each twice. Absent is 5,000.',
+          ),
       }),
     }).describe("How version 0 of a local model is made, from the policy's version 0."),
   ),

@@ -6,7 +6,7 @@ import type { Refuse } from '../environments/setting.ts'
 import { settingOf } from '../environments/settings.ts'
 import { ruleNeeding } from '../learning/registry.ts'
 import { LORA_TARGETS } from '../models/local/lora-targets.ts'
-import { isPreset } from '../models/local/presets.ts'
+import { isPreset, PRESET_NAMES } from '../models/local/presets.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'
 import { checkCalls } from './calls.ts'
 import { trains } from './checks.ts'
@@ -35,7 +35,8 @@ function checkLearns(config: Config, refuse: Refuse): void {
       "'co-trained' is not for a judge behind an endpoint that nobody trains",
       'add --set rewardModel.trainer=external and start a trainer (docs/external-trainers.md), or --set rewardModel.mode=fixed',
     )
-  if (trains(rewardModel, config) && rewardModel.mode !== 'off' && !trains(policy, config))
+  const isOwn = rewardModel.form === 'estimate'
+  if (trains(rewardModel, config) && rewardModel.mode !== 'off' && !isOwn && !trains(policy, config))
     refuse(
       'rewardModel.mode',
       'a local judge begins with the weights of a local policy, and there is none',
@@ -191,7 +192,16 @@ function checkRead(config: Config, refuse: Refuse): void {
       `'${policy.acting}' is for models that read prompts, and '${policy.model}' is trained from scratch`,
       `use ${ofPreset}, or a folder as policy.model`,
     )
-  if (trains(rewardModel, config) && ![DEFAULT_MODEL, policy.model].includes(rewardModel.model))
+  checkForm(config, refuse)
+  const opened: readonly string[] =
+    rewardModel.form === 'estimate' ? PRESET_NAMES : [DEFAULT_MODEL, policy.model]
+  if (trains(rewardModel, config) && !opened.includes(rewardModel.model) && rewardModel.form === 'estimate')
+    refuse(
+      'rewardModel.model',
+      `'${rewardModel.model}' would not be opened: a judge that estimates begins with a new model`,
+      `use one of ${PRESET_NAMES.join(', ')}, or leave it out`,
+    )
+  if (trains(rewardModel, config) && !opened.includes(rewardModel.model))
     refuse(
       'rewardModel.model',
       `'${rewardModel.model}' would not be opened: a local judge begins with the weights of the policy`,
@@ -207,6 +217,17 @@ function checkRead(config: Config, refuse: Refuse): void {
       `'${environment.data}' would not be read: environment.source is ${environment.source}`,
       'add --set environment.source=data, or leave it out',
     )
+}
+
+/** Keys of the start of a judge that only one form of judgement reads. */
+function checkForm({ rewardModel: { form, mode, coldStart } }: Config, refuse: Refuse): void {
+  const { expertRollouts, ownRollouts } = coldStart.expert
+  if (form === 'estimate' || mode === 'off' || (expertRollouts ?? ownRollouts) === undefined) return
+  refuse(
+    `rewardModel.coldStart.expert.${expertRollouts === undefined ? 'ownRollouts' : 'expertRollouts'}`,
+    'is read by judges that estimate alone',
+    'add --set rewardModel.form=estimate, or leave it out',
+  )
 }
 
 /** Node timers fire at once above 2^31 ms (24.8 days), and some of our timers wait for twice the configured time. */

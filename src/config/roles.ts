@@ -23,6 +23,7 @@ export type JudgeWorker =
   | 'local'
   | 'prompted'
   | 'environment'
+  | 'estimate'
   | 'scripted-test-writer'
   | 'local-test-writer'
   | 'prompted-test-writer'
@@ -50,7 +51,8 @@ export function judgeWorkerOf({ rewardModel, models }: Config, { judging }: Sett
     return provider?.open ? 'prompted-test-writer' : 'local-test-writer'
   }
   if (provider?.open) return 'prompted'
-  return provider?.trains ? 'local' : null
+  if (provider?.trains) return rewardModel.form === 'estimate' ? 'estimate' : 'local'
+  return null
 }
 
 /** Whether any part of a run is made up: then no figure is a measurement. */
@@ -133,6 +135,7 @@ function checkJudge(config: Config, setting: Setting, refuse: Refuse): void {
       `the setting '${name}' has no judging, which mode ${mode} needs`,
       'add --set rewardModel.mode=off --set learning.reward=outcome',
     )
+  checkForm(config, setting, worker, refuse)
   if (worker === 'environment' && !setting.progress)
     lacks('progress', 'add progress to the setting, or use rewardModel.provider local or openai')
   if (judging?.by !== 'tests') return
@@ -140,6 +143,38 @@ function checkJudge(config: Config, setting: Setting, refuse: Refuse): void {
     lacks('lessons for a small writer of tests', 'use rewardModel.provider openai')
   if (worker === 'scripted-test-writer' && !judging.scripted)
     lacks('script for its tests', 'use rewardModel.provider local, or openai')
+}
+
+/** A judge that estimates is taught by an expert, on what the setting says of the steps that remain. */
+function checkForm(
+  { rewardModel: { form, provider, trainer, criteria } }: Config,
+  setting: Setting,
+  worker: JudgeWorker | null,
+  refuse: Refuse,
+): void {
+  if (form !== 'estimate' || worker === 'off') return
+  const path = 'rewardModel.form'
+  if (worker !== 'estimate')
+    refuse(
+      path,
+      `'estimate' is for local judges of steps, not for provider ${provider} and the setting '${setting.name}'`,
+      'use rewardModel.provider local, or leave it out',
+    )
+  for (const part of ['remaining', 'falls', 'expert'] as const)
+    if (!setting[part])
+      refuse(
+        path,
+        `the setting '${setting.name}' has no ${part}, which 'estimate' needs`,
+        part === 'expert'
+          ? 'leave it out'
+          : 'add an estimate of the steps that remain to the setting, or leave it out',
+      )
+  if (trainer === 'external' || criteria !== undefined)
+    refuse(
+      trainer === 'external' ? 'rewardModel.trainer' : 'rewardModel.criteria',
+      'a judge that estimates names no causes, and learns here',
+      'leave it out, or use rewardModel.form causes',
+    )
 }
 
 function checkRewriter({ adaptation, models }: Config, { name, rewriting }: Setting, refuse: Refuse): void {

@@ -74,6 +74,13 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
    * No agent can know it: it is the ceiling of what a judge is worth, for measuring.
    */
   oracle?(environment: E, task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
+  /**
+   * Resolves to the expected number of steps that remain, [actions + 1]: before each action and after the last. Resolves to null if
+   * it cannot tell. A judge of the form `estimate` learns it.
+   */
+  remaining?(environment: E, task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
+  /** Returns an expert that seeks another goal than the task's, drawn by the seed. It shows such a judge what misses the goal. */
+  astray?(environment: E, first: Turn, seed: Seed): Expert
   /** True if every turn names a role. */
   readonly roles?: true
   /** Resolves to the text of a task's own solution, as actions in lines. Resolves to null if there is none. */
@@ -277,7 +284,15 @@ export function defineSetting<E extends Environment, Shape extends z.ZodRawShape
   return setting
 }
 
-type Part = 'acting' | 'pictures' | 'judging' | 'rewriting' | 'executing' | 'expert' | 'progress'
+type Part =
+  | 'acting'
+  | 'pictures'
+  | 'judging'
+  | 'rewriting'
+  | 'executing'
+  | 'expert'
+  | 'progress'
+  | 'remaining'
 
 /**
  * Returns a part of a setting.

@@ -6,8 +6,8 @@ import { z } from 'zod'
 import { safeParse } from '../safe-parse.ts'
 import { brief, type Check, callNow, shape } from '../user-code.ts'
 import { flattened } from '../user-module.ts'
-import type { Turn } from './port.ts'
-import type { Refuse, Seeing, Setting } from './setting.ts'
+import type { Environment, Turn } from './port.ts'
+import type { Expert, Refuse, Seeing, Setting } from './setting.ts'
 import { guardedActing } from './user-acting.ts'
 import { type Ask, asker, reason, string, words } from './user-ask.ts'
 import { fn, kindOf, numbers, taskSchema } from './user-checks.ts'
@@ -84,18 +84,20 @@ export function guardedParts(setting: Setting, theirs: Theirs): Partial<Setting>
       open: ask(own.open, 'executing.open', { check: shape(z.looseObject({ perform: fn, close: fn })) }),
     }
   }
-  if (setting.expert) parts.expert = guardedExpert(ask, theirs, setting.expert.bind(setting))
-  for (const part of ['progress', 'falls', 'oracle'] as const) {
+  if (setting.expert) parts.expert = guardedExpert(ask, theirs, 'expert', setting.expert.bind(setting))
+  for (const part of ['progress', 'falls', 'oracle', 'remaining'] as const) {
     const measure = setting[part]?.bind(setting)
+    const more = part === 'remaining' ? 1 : 0
     if (measure)
       parts[part] = async (environment, task, seed, actions) =>
-        (await ask(measure, part, { check: progressCheck(actions.length) })(
+        (await ask(measure, part, { check: progressCheck(actions.length + more) })(
           environment,
           task,
           seed,
           actions,
         )) ?? null
   }
+  if (setting.astray) parts.astray = guardedExpert(ask, theirs, 'astray', setting.astray.bind(setting))
   if (setting.reference)
     parts.reference = ask(setting.reference.bind(setting), 'reference', {
       check: shape(z.string().nullable()),
@@ -138,15 +140,16 @@ function guardedSeeing(ask: Ask, made: Seeing | null): Seeing | null {
   }
 }
 
-function guardedExpert(
+function guardedExpert<More extends readonly unknown[]>(
   ask: Ask,
   theirs: Theirs,
-  asked: NonNullable<Setting['expert']>,
-): NonNullable<Setting['expert']> {
-  return (environment, first) => {
-    const made = ask(asked, 'expert', { atOnce: true, check: shape(expert) })(environment, first)
+  name: 'expert' | 'astray',
+  asked: (environment: Environment, first: Turn, ...more: More) => Expert,
+): typeof asked {
+  return (environment, first, ...more) => {
+    const made = ask(asked, name, { atOnce: true, check: shape(expert) })(environment, first, ...more)
     const call = (part: string, { observation }: Turn) =>
-      callOf(theirs, `expert().${part}`, [`at '${brief(observation)}'`])
+      callOf(theirs, `${name}().${part}`, [`at '${brief(observation)}'`])
     return {
       advise(turn) {
         const check: Check = (action) =>
@@ -167,7 +170,7 @@ function progressCheck(actions: number): Check {
       safeParse(numbers, value).success &&
       (value as ArrayLike<number>).length === actions &&
       Array.from(value as ArrayLike<number>).every(Number.isFinite)
-    return isWhole ? null : `: expected null or ${actions} finite numbers, one an action`
+    return isWhole ? null : `: expected null or ${actions} finite numbers`
   }
 }
 

@@ -92,6 +92,8 @@ const settingSchema = z.strictObject({
   progress: fn.optional(),
   falls: fn.optional(),
   oracle: fn.optional(),
+  remaining: fn.optional(),
+  astray: fn.optional(),
   runtime: fn.optional(),
   userParts: fn.optional(),
   simulated: z.literal(true).optional(),

@@ -23,7 +23,7 @@ export const UPCASTERS: Upcasters = {
   IterationPlanned: { 1: unchanged },
   RolloutRequested: { 1: unchanged },
   TrajectoryCompleted: { 1: unchanged, 2: unchanged, 3: unchanged },
-  StepScored: { 1: unchanged, 2: unchanged, 3: unchanged },
+  StepScored: { 1: unchanged, 2: unchanged, 3: unchanged, 4: unchanged },
   UnitTestWritten: { 1: unchanged, 2: unchanged, 3: unchanged },
   BatchReady: { 1: unchanged },
   PolicyUpdated: { 1: unchanged },

@@ -2,7 +2,6 @@
 import type { Config } from '../config-schema/schema.ts'
 import { hadNoEffect } from '../environments/setting.ts'
 import type { LogReader } from '../events/log-reader.ts'
-import { rulesOf } from '../learning/registry.ts'
 import type { Need } from '../learning/rules.ts'
 import { worthOf } from '../learning/standardise.ts'
 import { completedIterations } from './completed-iterations.ts'
@@ -38,8 +37,7 @@ export function auditRows(
   for (const played of completedIterations(log, new Set<Need>([...needs, 'observations']))) {
     const config = under(played.config)
     const decided = decisionsUnder(played, played.config)
-    const { rewarded } = advantagesOf(played, acceptedBy(decided, 'before'), config)
-    const weights = rulesOf(config).stepReward.weights({ lambda: config.learning.lambda })
+    const { rewarded, weights } = advantagesOf(played, acceptedBy(decided, 'before'), config)
     const all = [...played.groups.values()].flatMap(({ rollouts }) => rollouts)
     const byId = new Map(all.map((one) => [one.rollout, one]))
     const progress = new Map(played.scored.map((one) => [`${one.rollout}#${one.step}`, one.progress]))

@@ -67,7 +67,7 @@ export function* completedIterations(
       const group = purpose === 'evaluation' ? undefined : iterations.get(iteration)?.groups.get(slot)
       if (group && outcome.kind === 'scored') group.rollouts.push(keptOf(event.data, needs))
     } else if (event.type === 'StepScored') {
-      const { rollout, step, judgements, probability, progress, fall, iteration } = event.data
+      const { rollout, step, judgements, probability, progress, fall, estimate, iteration } = event.data
       const scores = judgements.map(({ score, criterion }) =>
         criterion === undefined ? { score } : { score, criterion },
       )
@@ -78,6 +78,7 @@ export function* completedIterations(
         progress,
         judgements: scores,
         ...(fall === undefined ? {} : { fall }),
+        ...(estimate === undefined ? {} : { estimate }),
       })
     } else if (event.type === 'TaskAccepted' || event.type === 'TaskRejected') {
       if (event.data.task !== null) iterations.get(event.data.iteration)?.decisions.push(event)

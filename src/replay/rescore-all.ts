@@ -6,7 +6,7 @@ import { explain } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
 import { itemAt } from '../item-at.ts'
-import { configNaming, ruleNames, rulesOf } from '../learning/registry.ts'
+import { configNaming, ruleNames } from '../learning/registry.ts'
 import { type Need, needsOf, type RuleKind } from '../learning/rules.ts'
 import { RULE_KINDS, SHELVES } from '../learning/shelves.ts'
 import { type CompletedIteration, completedIterations } from './completed-iterations.ts'
@@ -93,8 +93,7 @@ export function rescoreAll(
       const same = isAsPlayed(other, played.config, kind) && isDeepStrictEqual(acceptedNow, accepted)
       const now = same ? was : advantagesOf(played, acceptedNow, other)
       const flipped = decided.filter(({ before, after }) => before.accepted !== after.accepted).length
-      const weights = rulesOf(other).stepReward.weights({ lambda: other.learning.lambda })
-      open.see(all, played.scored, { was, now, weights, flipped })
+      open.see(all, played.scored, { was, now, weights: now.weights, flipped })
     }
   }
   const playing = playingOf(log, asked)

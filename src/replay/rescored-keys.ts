@@ -94,6 +94,7 @@ const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = 
     ...ENDPOINT,
     mode: UPDATES,
     judging: ASKED,
+    form: ASKED,
     reads: ASKED,
     criteria: ASKED,
     consistency: UPDATES,

@@ -42,8 +42,8 @@ export function openUpdates(): Updates {
   const patterns = new Map<string, Scored['judgements']>()
 
   function votesOnly(scored: Scored): Scored {
-    const { rollout, iteration, step, task, rewardModelVersion, judgements, probability, progress, fall } =
-      scored
+    const { rollout, iteration, step, task, rewardModelVersion, judgements } = scored
+    const { probability, progress, fall, estimate } = scored
     const pattern = judgements.map(({ score, criterion = '' }) => `${score}${criterion}`).join()
     const votes =
       patterns.get(pattern) ??
@@ -52,7 +52,11 @@ export function openUpdates(): Updates {
         ...(criterion === undefined ? {} : { criterion }),
       }))
     patterns.set(pattern, votes)
-    const estimates = { probability, progress, ...(fall === undefined ? {} : { fall }) }
+    const estimates = {
+      ...{ probability, progress },
+      ...(fall === undefined ? {} : { fall }),
+      ...(estimate === undefined ? {} : { estimate }),
+    }
     return { rollout, iteration, step, task, rewardModelVersion, judgements: votes, ...estimates }
   }
 

@@ -8,7 +8,6 @@ import type { LearningConfig } from '../config-schema/sections.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { itemAt } from '../item-at.ts'
-import { rulesOf } from '../learning/registry.ts'
 import type { RewardWeights } from '../learning/rules.ts'
 import { configAt } from './config-at.ts'
 import { type Node, node } from './tree.ts'
@@ -87,6 +86,8 @@ export type GroupAdvantages = {
   readonly rewarded: PolicyAdvantages['rewarded']
   /** Advantages of a rollout, [steps]. Undefined if it is not trained on. */
   readonly of: (rollout: string) => ArrayLike<number> | undefined
+  /** Share of lambda that the judge is trusted with. Null if it does not estimate. */
+  readonly judgeTrust: number | null
   /** Why the group is not learned from, or null. */
   readonly unused: string | null
 }
@@ -108,7 +109,7 @@ export function groupAdvantages(
       .byStream(`rollout/${rollout}`)
       .flatMap((event): JudgedStep[] => (event.type === 'StepScored' ? [event.data] : [])),
   )
-  const { rewarded, kept, byRollout } = policyAdvantages(
+  const { rewarded, kept, byRollout, weights, health } = policyAdvantages(
     [{ task: data.task, rollouts }],
     played,
     scored,
@@ -120,7 +121,8 @@ export function groupAdvantages(
     (kept.length === 0 ? 'the task is not trained on' : null)
   return {
     learning: config.learning,
-    weights: rulesOf(config).stepReward.weights({ lambda: config.learning.lambda }),
+    weights,
+    judgeTrust: health.judgeTrust ?? null,
     rewarded,
     of: (rollout) => (unused === null ? byRollout.get(rollout) : undefined),
     unused,
@@ -144,7 +146,7 @@ function advantageNodes(
       {
         'outcome O': own.outcome,
         'score S': itemAt(own.scores, step),
-        rule: `${reward}, lambda ${lambda}, ${advantage}, std floor ${expert.stdFloor}`,
+        rule: `${reward}, lambda ${lambda}${trustText(group)}, ${advantage}, std floor ${expert.stdFloor}`,
         filtered: group.unused,
       },
       group.rewarded.map(({ id, outcome, scores }) =>
@@ -156,6 +158,11 @@ function advantageNodes(
       ),
     ),
   ]
+}
+
+/** Returns what a lambda is multiplied by, as a text behind it. */
+export function trustText({ judgeTrust }: Pick<GroupAdvantages, 'judgeTrust'>): string {
+  return judgeTrust === null ? '' : ` x ${judgeTrust.toFixed(2)}`
 }
 
 /** Returns the reason why a group is not learned from, whatever its rewards are, or null. */

@@ -2,8 +2,9 @@
  * llama.cpp as a peer: the same shape as a GGUF file of F16, decoded one sequence at a time by npm's node-llama-cpp. It is
  * no dependency: BENCH_LLAMACPP names a folder in which `npm install node-llama-cpp` ran.
  */
-import { createRequire } from 'node:module'
+
 import { open } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { explain } from '../../../src/errors.ts'
@@ -116,7 +117,16 @@ function halfPool(): Uint16Array {
   return Uint16Array.from({ length: POOL }, () => (below(2) << 15) | (9 << 10) | below(1024))
 }
 
-function metadataOf({ hiddenSize, intermediateSize, layers, heads, kvHeads, vocabSize, normEps, ropeTheta }: ModelConfig) {
+function metadataOf({
+  hiddenSize,
+  intermediateSize,
+  layers,
+  heads,
+  kvHeads,
+  vocabSize,
+  normEps,
+  ropeTheta,
+}: ModelConfig) {
   return {
     'general.architecture': 'qwen2',
     'general.file_type': 1,

@@ -1,6 +1,6 @@
 import type { RunConfig, TrainedConfig } from '../../config-schema/sections.ts'
 import type { Compute } from '../../models/local/model.ts'
-import type { UpdateOptions } from '../../models/port.ts'
+import type { LossOptions, UpdateOptions } from '../../models/port.ts'
 import type { Seed } from '../../random.ts'
 
 type Section = TrainedConfig['training']
@@ -14,6 +14,8 @@ export type TrainingConfig = {
   readonly section: TrainedConfig
   readonly run: RunConfig
   readonly compute: Compute
+  /** Whether samples are lessons: each marked token is to be said. Default: they are what the model said, with advantages. */
+  readonly supervised?: boolean
 }
 
 /** Position of an update in its run, and the number of its samples. */
@@ -44,27 +46,34 @@ export function trainingAt(section: Section, { iteration, iterations, samples }:
  * Turns the config's section into options of the model port: the PPO update of one iteration.
  *
  * @param temperature temperature of the behaviour log-probs
+ * @param supervised whether the samples are lessons
  */
-export function updateOptions(training: Training, seed: Seed, temperature = 1): UpdateOptions {
+export function updateOptions(
+  training: Training,
+  seed: Seed,
+  temperature = 1,
+  supervised = false,
+): UpdateOptions {
   const { clipLow, clipHigh, dualClip, klWeight, objective, ratio, constantTokens } = training
   const { entropyWeight, entropyShare, offPolicyLimit, mismatch } = training
   const aggregate = training.aggregate === 'constant' ? { constantTokens } : training.aggregate
+  const policyLoss: LossOptions = {
+    kind: 'policy',
+    clipLow,
+    clipHigh,
+    dualClip,
+    klWeight,
+    objective,
+    ratio,
+    aggregate,
+    entropyWeight,
+    entropyShare,
+    offPolicyLimit,
+    ...(mismatch === undefined ? {} : { mismatch }),
+  }
   return {
     temperature,
-    loss: {
-      kind: 'policy',
-      clipLow,
-      clipHigh,
-      dualClip,
-      klWeight,
-      objective,
-      ratio,
-      aggregate,
-      entropyWeight,
-      entropyShare,
-      offPolicyLimit,
-      ...(mismatch === undefined ? {} : { mismatch }),
-    },
+    loss: supervised ? { kind: 'supervised' } : policyLoss,
     learningRate: training.learningRate,
     weightDecay: training.weightDecay,
     beta1: training.beta1,
@@ -72,7 +81,7 @@ export function updateOptions(training: Training, seed: Seed, temperature = 1): 
     clipNorm: training.clipNorm,
     updates: training.updates,
     tokenBudget: training.tokenBudget,
-    klLimit: training.klLimit,
+    klLimit: supervised ? null : training.klLimit,
     klHalvings: training.klHalvings,
     layers: training.layers ?? undefined,
     resetOptimizer: training.resetOptimizer,

@@ -60,7 +60,7 @@ export async function updateModel(
     stopped: none,
   }
   if (own.length === 0) return updatedEvents(role, data)
-  const { section, run, compute } = config
+  const { section, run, compute, supervised } = config
   const { iterations } = run
   const training = trainingAt(section.training, { iteration, iterations, samples: own.length })
   const temperature = logprobTemperature(section)
@@ -77,7 +77,7 @@ export async function updateModel(
     async ({ model }) => {
       const { contextTokens, vocabulary } = model.describe()
       const fitting = fittingSamples(samples, Math.min(training.tokenBudget, contextTokens), vocabulary)
-      const told = await model.update(fitting.samples, updateOptions(training, seed, temperature))
+      const told = await model.update(fitting.samples, updateOptions(training, seed, temperature, supervised))
       const updatedMs = performance.now()
       const checkpoint = await saveCheckpoint(model, log.run, role, version)
       return { told, counted: fitting.counted, checkpoint, updatedMs }

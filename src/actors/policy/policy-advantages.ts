@@ -3,9 +3,10 @@ import type { RewardModelConfig, RulesConfig } from '../../config-schema/section
 import { type Advantages, advantages, taskCounts } from '../../learning/advantage.ts'
 import { weighGroups } from '../../learning/filters.ts'
 import { policyHealth } from '../../learning/health.ts'
+import { fallCorrelationOf } from '../../learning/judge-trust.ts'
 import { truncated } from '../../learning/published/truncated.ts'
 import { needsOfBatch, rulesOf } from '../../learning/registry.ts'
-import type { PlayedRollout } from '../../learning/rules.ts'
+import type { PlayedRollout, RewardWeights } from '../../learning/rules.ts'
 import type { RewardedRollout } from '../../learning/terms.ts'
 import { factorGroups, factorRollouts, factorSteps, type Weighing } from '../../learning/weighing.ts'
 import type { LearnableGroup } from '../decider/jobs.ts'
@@ -33,6 +34,8 @@ export type PolicyAdvantages = {
   readonly byRollout: ReadonlyMap<string, Float64Array>
   /** Rollouts that a filter of rollouts left out, each with the name of the filter. */
   readonly leftOut: ReadonlyMap<string, string>
+  /** Weights of outcome and steps, with lambda as far as the judge is trusted. */
+  readonly weights: RewardWeights
   /** Tasks, steps and rollouts that were left out, and tasks that train. */
   readonly counts: Readonly<Record<string, number>>
   /** The same with figures of the advantages, which are computed when they are read. */
@@ -62,8 +65,10 @@ export function policyAdvantages(
     { accuracy: learning.expert.policyAccuracyRange, mixedOutcomes: learning.mixedOutcomes },
     rules.groupFilter,
   )
+  const trust = trustIn(groups, scored)
+  const weights = rules.stepReward.weights({ lambda: learning.lambda * (trust?.judgeTrust ?? 1) })
   const options = {
-    weights: rules.stepReward.weights({ lambda: learning.lambda }),
+    weights,
     single: learning.expert.single,
     stdFloor: learning.expert.stdFloor,
     scale: learning.scale,
@@ -83,6 +88,7 @@ export function policyAdvantages(
     ...Object.fromEntries(Object.entries(others).map(([why, tasks]) => [`tasksLeftOut.${why}`, tasks])),
     ...weighed.health,
     ...lacking,
+    ...trust,
   }
   return {
     rewarded,
@@ -90,11 +96,28 @@ export function policyAdvantages(
     trained,
     byRollout: weighed.byRollout,
     leftOut: weighed.leftOut,
+    weights,
     counts,
     get health() {
       return { ...policyHealth(taskCounts(rewarded), trained), ...counts }
     },
   }
+}
+
+/**
+ * Returns the share of lambda that the judge of these rollouts is trusted with, and the correlation of its falls with those of the
+ * setting, which the next iteration's trust follows. Returns null if no judge estimates.
+ */
+function trustIn(
+  groups: readonly Pick<LearnableGroup, 'rollouts'>[],
+  scored: readonly JudgedStep[],
+): { readonly judgeTrust: number; readonly fallCorrelation?: number } | null {
+  const own = new Set(groups.flatMap(({ rollouts }) => rollouts))
+  const estimated = scored.filter(({ rollout, estimate }) => estimate !== undefined && own.has(rollout))
+  if (estimated.length === 0) return null
+  const judgeTrust = estimated.reduce((least, { estimate }) => Math.min(least, estimate?.trust ?? 1), 1)
+  const fallCorrelation = fallCorrelationOf(estimated)
+  return { judgeTrust, ...(fallCorrelation === null ? {} : { fallCorrelation }) }
 }
 
 /** Returns the rollouts that can be rewarded, by id in canonical order, and counts those that lack what a rule needs. */

@@ -38,7 +38,7 @@ export type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps' | 'action
 /** Parts of a judged step that enter its reward. */
 export type JudgedStep = Pick<
   EventData<'StepScored'>,
-  'rollout' | 'step' | 'probability' | 'progress' | 'fall'
+  'rollout' | 'step' | 'probability' | 'progress' | 'fall' | 'estimate'
 > & {
   /** `criterion` is what the vote is about, and null if it is about the step as a whole. */
   readonly judgements: readonly { readonly score: -1 | 0 | 1; readonly criterion?: string }[]
@@ -100,9 +100,13 @@ function figuresOf(
   }
 }
 
-/** Returns by how much the estimate of the rest fell, [steps]. Returns null if a step does not say it. */
+/**
+ * Returns by how much the estimate of the rest fell, [steps]: that of the judge if it estimates, else that of the setting. Returns null
+ * if a step does not say it.
+ */
 function fallsOf(each: readonly (JudgedStep | undefined)[]): readonly number[] | null {
-  const falls = each.flatMap((one) => one?.fall ?? [])
+  const isJudged = each.some((one) => one?.estimate !== undefined)
+  const falls = each.flatMap((one) => (isJudged ? (one?.estimate?.fall ?? 0) : (one?.fall ?? [])))
   return falls.length === each.length ? falls : null
 }
 

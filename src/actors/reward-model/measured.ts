@@ -4,6 +4,7 @@ import type { OpenSetting } from '../../environments/setting.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { itemAt } from '../../item-at.ts'
 import { needsOfBatch, rulesOf } from '../../learning/registry.ts'
+import type { Need } from '../../learning/rules.ts'
 import type { Seed } from '../../random.ts'
 import { isSettingFault } from '../../user-code.ts'
 import type { TellFault } from '../runtime/tell-fault.ts'
@@ -13,14 +14,16 @@ import type { TellFault } from '../runtime/tell-fault.ts'
  * only some rollouts of a training group are measured, unless the reward is made of progress.
  *
  * @param measuredRollouts how many rollouts of a group are measured, or null for all
+ * @param wanted what a reward may be made of so that all are measured
  */
 export function isMeasured(
   { purpose, index }: Pick<EventData<'TrajectoryCompleted'>, 'purpose' | 'index'>,
   measuredRollouts: number | null,
   config: RulesConfig,
+  wanted: readonly Need[] = ['progress', 'falls'],
 ): boolean {
   const needs = needsOfBatch(rulesOf(config))
-  if (purpose === 'evaluation' || needs.has('progress') || needs.has('falls')) return true
+  if (purpose === 'evaluation' || wanted.some((need) => needs.has(need))) return true
   return measuredRollouts === null || index < measuredRollouts
 }
 
@@ -61,15 +64,32 @@ export async function toldEstimates(
   opened: OpenSetting,
   config: RulesConfig,
   task: Task,
-  { seed, actions }: Pick<EventData<'TrajectoryCompleted'>, 'seed' | 'actions'>,
+  { seed, actions }: Played,
 ): Promise<Estimates> {
-  const { setting, environment } = opened
-  const progress = await told(tell, () => progressOf(opened, task, seed, actions))
+  const progress = await toldProgress(tell, opened, task, { seed, actions })
   const isWanted = needsOfBatch(rulesOf(config)).has('falls')
-  const falls = isWanted
-    ? await told(tell, async () => (await setting.falls?.(environment, task, seed, actions)) ?? null)
-    : null
-  return { progress, falls }
+  return { progress, falls: isWanted ? await toldFalls(tell, opened, task, { seed, actions }) : null }
+}
+
+type Played = Pick<EventData<'TrajectoryCompleted'>, 'seed' | 'actions'>
+
+export function toldProgress(
+  tell: TellFault,
+  opened: OpenSetting,
+  task: Task,
+  { seed, actions }: Played,
+): Promise<Float32Array | null> {
+  return told(tell, () => progressOf(opened, task, seed, actions))
+}
+
+/** By how much the setting's estimate of the rest fell with each step, [actions]. Null if it tells none. */
+export function toldFalls(
+  tell: TellFault,
+  { setting, environment }: OpenSetting,
+  task: Task,
+  { seed, actions }: Played,
+): Promise<Float32Array | null> {
+  return told(tell, async () => (await setting.falls?.(environment, task, seed, actions)) ?? null)
 }
 
 /** Measures by the true state what a step gained. Both estimates are that figure. */
@@ -79,7 +99,10 @@ export async function toldByOracle(
   task: Task,
   { seed, actions }: Pick<EventData<'TrajectoryCompleted'>, 'seed' | 'actions'>,
 ): Promise<Estimates> {
-  const gained = await told(tell, async () => (await setting.oracle?.(environment, task, seed, actions)) ?? null)
+  const gained = await told(
+    tell,
+    async () => (await setting.oracle?.(environment, task, seed, actions)) ?? null,
+  )
   return { progress: gained, falls: gained }
 }
 

@@ -44,10 +44,9 @@ export function emptyRewardModelContext({ expected }: RewardModelConfig): Reward
 
 /** The named guards and actions, for `setup`. */
 export function rewardModelRules({ run, environment, rewardModel, evaluation }: Config) {
-  const {
-    mode,
-    accuracyRange: [low, high],
-  } = rewardModel
+  const { mode, form, accuracyRange } = rewardModel
+  // A judge that estimates learns from every rollout: its labels do not follow from outcomes.
+  const [low, high] = form === 'estimate' ? [0, 1] : accuracyRange
   const choice = batchChoice(rewardModel, evaluation)
   const versions = versioning<Context>(
     { role: 'reward-model', updated: 'RewardModelUpdated' },

@@ -59,6 +59,8 @@ async function openJudge(config: Config, opened: OpenSetting, log: LogClient): P
       return (await import('./endpoint-worker.ts')).openEndpointJudge(config, opened, log)
     case 'environment':
       return (await import('./environment-judge.ts')).openEnvironmentJudge(config, opened, log)
+    case 'estimate':
+      return (await import('../estimate/judge.ts')).openEstimateJudge(config, opened, log)
     case 'local':
     case 'off':
       return (await import('./local-worker.ts')).openLocalJudge(config, opened, log)

@@ -30,7 +30,8 @@ import {
 import { type Difficulty, larger, type RoomSize, SIZES } from './generator/size.ts'
 import { beginKnowledge, type Knowledge, observe } from './knowledge.ts'
 import { briefing, rewriteByAnswer } from './language-rewrite.ts'
-import { fallsOf, progressOf, shortenedBy } from './progress.ts'
+import { withOtherGoal } from './other-goal.ts'
+import { fallsOf, progressOf, remainingOf, shortenedBy } from './progress.ts'
 import { type Recipe, recipeOf, sentenceOfGoal, taskOf } from './recipe.ts'
 import { type RewriteOptions, rewriteGoal, rewrittenGame } from './rewrite.ts'
 import { solve } from './solver.ts'
@@ -87,10 +88,13 @@ export interface AlfworldEnvironment extends Environment {
   progress(task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
   falls(task: Task, actions: readonly string[]): Promise<Float32Array | null>
   oracle(task: Task, actions: readonly string[]): Promise<Float32Array | null>
+  remaining(task: Task, actions: readonly string[]): Promise<Float32Array | null>
   /** Resolves to the commands of a plan, in lines. */
   reference(task: Task): Promise<string | null>
   /** Returns an expert for an episode that begins with this turn. */
   expert(first: Turn): Expert
+  /** Returns an expert that seeks another goal, drawn by the seed. */
+  astray(first: Turn, seed: Seed): Expert
   readonly view: CompactView
   /** Returns the closed word list of a small model. */
   words(): readonly string[]
@@ -160,18 +164,20 @@ export function alfworldEnvironment({
     progress: (task, _seed, actions) => inTurn(async () => progressOf(await gameFor(task), actions)),
     falls: (task, actions) => inTurn(async () => fallsOf(await gameFor(task), actions)),
     oracle: (task, actions) => inTurn(async () => shortenedBy(await gameFor(task), actions)),
+    remaining: (task, actions) => inTurn(async () => remainingOf(await gameFor(task), actions)),
     async reference(task) {
       const plan = solve(initialState(await gameFor(task)))
       return 'commands' in plan ? plan.commands.join('\n') : null
     },
-    expert: alfworldExpert,
+    expert: (first) => expertFrom(beginKnowledge(first)),
+    astray: (first, seed) => expertFrom(withOtherGoal(beginKnowledge(first), seed)),
     view: { intro: compactIntro, observation: compactObservation, command: compactCommand },
     words: alfworldWords,
   }
 }
 
-function alfworldExpert(first: Turn): Expert {
-  let knowledge: Knowledge = beginKnowledge(first)
+function expertFrom(first: Knowledge): Expert {
+  let knowledge = first
   return {
     advise: ({ admissible }) => expertChoice(knowledge, admissible),
     observe(command, turn) {

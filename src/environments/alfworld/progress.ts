@@ -29,7 +29,6 @@ export function progressOf(game: Game, commands: readonly string[]): Float32Arra
  * saves. It is 0 after the goal. Returns null if the game's goal is none of the six types.
  */
 export function fallsOf(game: Game, commands: readonly string[]): Float32Array | null {
-  const left = (knowledge: Knowledge) => outlook(knowledge)?.remaining ?? 0
   return worthOf(game, commands, (before, _, after) => left(before) - left(after))
 }
 
@@ -50,6 +49,32 @@ export function shortenedBy(game: Game, commands: readonly string[]): Float32Arr
     left = now
   }
   return shortened
+}
+
+/**
+ * Returns V, [commands + 1]: before each command and after the last. Returns null if the game's goal is none of the six types.
+ */
+export function remainingOf(game: Game, commands: readonly string[]): Float32Array | null {
+  let state = initialState(game)
+  let knowledge = beginKnowledge(state)
+  if (!knowledge.goal) return null
+  const remaining = new Float32Array(commands.length + 1) // [commands + 1]
+  remaining[0] = left(knowledge)
+  for (const [index, command] of commands.entries()) {
+    if (state.won) break
+    const next = advance(state, command)
+    const isIdle = next.observation === NOTHING_HAPPENS
+    if (!isIdle) {
+      knowledge = observe(knowledge, command, next)
+      state = next
+    }
+    remaining[index + 1] = isIdle ? remaining[index]! : left(knowledge)
+  }
+  return remaining
+}
+
+function left(knowledge: Knowledge): number {
+  return outlook(knowledge)?.remaining ?? 0
 }
 
 /** Plays commands from the game's start and gives each its worth. A command without effect has none. */

@@ -47,6 +47,8 @@ export const setting = defineSetting<AlfworldEnvironment>({
   progress: (environment, task, seed, actions) => environment.progress(task, seed, actions),
   falls: (environment, task, _seed, actions) => environment.falls(task, actions),
   oracle: (environment, task, _seed, actions) => environment.oracle(task, actions),
+  remaining: (environment, task, _seed, actions) => environment.remaining(task, actions),
+  astray: (environment, first, seed) => environment.astray(first, seed),
   reference: (environment, task) => environment.reference(task),
   commands,
 })

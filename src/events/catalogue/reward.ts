@@ -69,7 +69,7 @@ export const rewardEvents = {
     reproducible: true,
   }),
   StepScored: define({
-    v: 4,
+    v: 5,
     digestVersion: 1,
     by: ['reward-model-worker'],
     summary: 'The reward model judged one step of a trajectory m times.',
@@ -94,6 +94,13 @@ export const rewardEvents = {
       progress: z.number().nullable(),
       /** By how much the environment's estimate of the remaining steps fell, if the reward is made of it. */
       fall: z.number().optional(),
+      /**
+       * Figures of a judge of the form `estimate`: the number of steps that remain, by how much it fell, and the share of lambda that
+       * the fall is paid with. Absent for other judges, and before version 5.
+       */
+      estimate: z
+        .strictObject({ remaining: z.number().nonnegative(), fall: z.number().min(-2).max(2), trust: share })
+        .optional(),
       /** Digest of the prompt file that the judge was asked with. Absent if it takes no prompt. */
       promptSha256: sha256.optional(),
       timing,

@@ -2,7 +2,7 @@
 import { RlError } from '../../errors.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import type { LogReader } from '../../events/log-reader.ts'
-import { type GroupAdvantages, groupAdvantages } from '../../replay/why-step.ts'
+import { type GroupAdvantages, groupAdvantages, trustText } from '../../replay/why-step.ts'
 
 /**
  * Returns rewards and advantages of a trajectory's group. Returns null for evaluations, and if the run has a user's own
@@ -20,9 +20,9 @@ export function advantagesOf(
   }
 }
 
-export function ruleText({ learning }: GroupAdvantages): string {
-  const { reward, lambda, advantage, expert } = learning
-  return `${reward} reward, λ ${lambda}, ${advantage} advantages, std floor ${expert.stdFloor}`
+export function ruleText(group: GroupAdvantages): string {
+  const { reward, lambda, advantage, expert } = group.learning
+  return `${reward} reward, λ ${lambda}${trustText(group)}, ${advantage} advantages, std floor ${expert.stdFloor}`
 }
 
 /** Returns the reward of a step: its outcome's share and its score's share. Returns null if the rollout has no reward. */

@@ -119,10 +119,13 @@ function taskText({ name, source, data, tasks, difficulty, maxSteps }: Environme
   return `${name}, ${from}, ${tasks ?? 'all'} for training, up to ${maxSteps} steps an episode`
 }
 
-/** Describes the judge. A local judge has no model of its own: it begins with the policy's. */
+/** Describes the judge. A local judge begins with the policy's model, but for one that estimates. */
 function judgeText(rewardModel: RewardModelConfig, { trains, measures }: ModelProvider): string {
   if (measures) return "the setting's own estimate"
-  return trains ? `${rewardModel.provider}, begun from the policy` : modelText(rewardModel)
+  if (!trains) return modelText(rewardModel)
+  const start =
+    rewardModel.form === 'estimate' ? 'a model that estimates what remains' : 'begun from the policy'
+  return `${rewardModel.provider}, ${start}`
 }
 
 function modelText({
