@@ -2,7 +2,7 @@
 export type GgufEntry = string | number | boolean | readonly string[] | readonly number[]
 
 /** Types of tensors by their numbers in the format. */
-export const GGUF_TYPES = { F32: 0, F16: 1 } as const
+const GGUF_TYPES = { F32: 0, F16: 1 } as const
 
 type Described = {
   readonly name: string

@@ -118,7 +118,7 @@ function shuffled<T>(samples: readonly T[], seed: Seed, part: string | number): 
 }
 
 /** How well an estimate's falls agree with those of the setting. */
-export function figuresOf(
+function figuresOf(
   episodes: readonly EstimatedEpisode[],
   read: readonly Estimates[],
 ): { readonly fallCorrelation: number; readonly binError: number } {
