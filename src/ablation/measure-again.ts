@@ -20,13 +20,46 @@ const CONFIRMING_ROLLOUTS = 64
 /** Evaluation rollouts that two judges are asked about. */
 const PROBE_ROLLOUTS = 256
 
-/** A local policy alone leaves weights, and those of a run elsewhere are not here. */
-function canPlayAgain(log: LogReader): boolean {
-  return loggedConfig(startsOf(log).first.data.config).policy.provider === 'local'
+type Again = {
+  readonly signal: AbortSignal
+  readonly say: (line: string) => void
+  readonly keep: () => void
 }
 
-async function measureCooler(log: LogReader, row: Row, signal: AbortSignal): Promise<Row['cooler']> {
+/**
+ * Fills in rows without these measurements if their runs are here: first what the claims are made of, for all rows, then what
+ * explains them. `keep` is called after each.
+ */
+export async function measureAgain({ rows }: Results, again: Again): Promise<void> {
+  for (const measure of [measureCosts, measureCooler, measureAcceptances, measureJudges])
+    for (const row of rows) {
+      const { log: path } = runFolder(row.run)
+      if (again.signal.aborted || !existsSync(path)) continue
+      const log = openLogReader(path)
+      try {
+        if (await measure(log, row, again)) again.keep()
+      } catch (error) {
+        if (!again.signal.aborted) throw error
+      } finally {
+        log.close()
+      }
+    }
+}
+
+/** Each of these resolves to whether the row changed. */
+type Measure = (log: LogReader, row: Row, again: Pick<Again, 'signal' | 'say'>) => Promise<boolean>
+
+const measureCosts: Measure = async (log, row) => {
+  if (row.costs !== null) return false
+  row.costs = costsOf(log)
+  return true
+}
+
+const measureCooler: Measure = async (log, row, { signal, say }) => {
   const config = loggedConfig(startsOf(log).first.data.config)
+  // A local policy alone leaves weights.
+  if (row.cooler !== null || row.setting === 'before' || config.policy.provider !== 'local') return false
+  say(`${nameOf(row)}: its last policy is measured at temperature ${COOLER}`)
   const cooler: NonNullable<Row['cooler']> = []
   for (const split of new Set(row.evaluations.map((one) => one.split))) {
     const { success, rollouts } = await evaluate({
@@ -37,52 +70,31 @@ async function measureCooler(log: LogReader, row: Row, signal: AbortSignal): Pro
     })
     cooler.push({ split, successes: Math.round(success.value * rollouts), n: rollouts })
   }
-  return cooler
+  row.cooler = cooler
+  return true
 }
 
-type Again = {
-  readonly signal: AbortSignal
-  readonly say: (line: string) => void
-  readonly keep: () => void
+const measureAcceptances: Measure = async (log, row, { signal, say }) => {
+  const accepted = row.accepted.at(-1)
+  if (row.confirmed !== null || !accepted) return false
+  say(`${nameOf(row)}: ${accepted} acceptances are measured again`)
+  row.confirmed = sumsOf(await remeasure(log, { rollouts: CONFIRMING_ROLLOUTS, signal }), CONFIRMING_ROLLOUTS)
+  return true
 }
 
-/** Fills in rows without these measurements if their runs are here. `keep` is called after each. */
-export async function measureAgain({ rows }: Results, { signal, say, keep }: Again): Promise<void> {
-  for (const row of rows) {
-    const name = `${row.setting} seed ${row.seed}`
-    const { log: path } = runFolder(row.run)
-    if (signal.aborted || !existsSync(path)) continue
-    const log = openLogReader(path)
-    try {
-      if (row.costs === null) {
-        row.costs = costsOf(log)
-        keep()
-      }
-      if (row.cooler === null && row.setting !== 'before' && canPlayAgain(log)) {
-        say(`${name}: its last policy is measured at temperature ${COOLER}`)
-        row.cooler = await measureCooler(log, row, signal)
-        keep()
-      }
-      if (row.confirmed === null && row.accepted.at(-1)) {
-        say(`${name}: ${row.accepted.at(-1)} acceptances are measured again`)
-        const measured = await remeasure(log, { rollouts: CONFIRMING_ROLLOUTS, signal })
-        row.confirmed = sumsOf(measured, CONFIRMING_ROLLOUTS)
-        keep()
-      }
-      const last =
-        ofType(log, 'RewardModelUpdated').findLast(({ data }) => data.checkpoint !== null)?.data.version ?? 0
-      if (row.judges === null && row.judge.length > 0 && last > 0) {
-        say(`${name}: its first and its last judge are asked about the same rollouts`)
-        const asked = { a: 0, b: last, rollouts: PROBE_ROLLOUTS, heldOut: true, seed: row.seed }
-        const { rollouts, process, outcome } = await compareJudges(log, asked)
-        const versions = ({ a, b }: typeof outcome) => ({ first: a, last: b })
-        row.judges = { rollouts, process: process && versions(process), outcome: versions(outcome) }
-        keep()
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error
-    } finally {
-      log.close()
-    }
-  }
+const measureJudges: Measure = async (log, row, { say }) => {
+  if (row.judges !== null || row.judge.length === 0) return false
+  const updates = ofType(log, 'RewardModelUpdated')
+  const last = updates.findLast(({ data }) => data.checkpoint !== null)?.data.version ?? 0
+  if (last === 0) return false
+  say(`${nameOf(row)}: its first and its last judge are asked about the same rollouts`)
+  const asked = { a: 0, b: last, rollouts: PROBE_ROLLOUTS, heldOut: true, seed: row.seed }
+  const { rollouts, process, outcome } = await compareJudges(log, asked)
+  const versions = ({ a, b }: typeof outcome) => ({ first: a, last: b })
+  row.judges = { rollouts, process: process && versions(process), outcome: versions(outcome) }
+  return true
+}
+
+function nameOf({ setting, seed }: Row): string {
+  return `${setting} seed ${seed}`
 }

@@ -4,7 +4,7 @@ import { parseHTML } from 'linkedom'
 import { wholeTicks } from '../whole-ticks.ts'
 import type { Row } from './row.ts'
 import { OTHER_NAMES, type Other, PART_NAMES, type Part, STALE_NAMES, type Stale } from './settings.ts'
-import { curve, ofSetting } from './summary.ts'
+import { adapting, curve, ofSetting } from './summary.ts'
 
 type Shown = Part | Other | Stale
 
@@ -93,15 +93,16 @@ export function learningCurves(rows: readonly Row[], split: string): string {
 
 /** Accepted tasks after each iteration, one line a seed. */
 export function growthCurve(rows: readonly Row[]): string {
-  const setting = 'policy+reward+environment'
   return draw({
     title: 'Accepted tasks: mean over seeds (line), their interval (band)',
     x: 'iteration',
     y: 'tasks accepted so far',
-    lines: points(
-      setting,
-      ofSetting(rows, setting).flatMap(({ accepted }) =>
-        [0, ...accepted].map((count, iteration) => [iteration, count] as const),
+    lines: SHOWN.filter((setting) => adapting(rows).includes(setting)).flatMap((setting) =>
+      points(
+        setting,
+        ofSetting(rows, setting).flatMap(({ accepted }) =>
+          [0, ...accepted].map((count, iteration) => [iteration, count] as const),
+        ),
       ),
     ),
   })

@@ -8,6 +8,7 @@ import { ablationKey, baseConfig, type Results } from './results.ts'
 import type { Row } from './row.ts'
 import { CHOICE_NAMES, type Choice, SETTING_NAMES, SETTINGS, STALE_NAMES } from './settings.ts'
 import {
+  adapting,
   COOLER,
   coolerSuccess,
   difference,
@@ -25,14 +26,12 @@ import {
   splitsIn,
 } from './summary.ts'
 
-const ADAPTING = 'policy+reward+environment'
-
 /** Files by name: ablation.md and the curves that it shows. */
 export function reportFiles(results: Results): Readonly<Record<string, string>> {
   const { rows } = results
   const [split] = splitsIn(rows)
   if (split === undefined) return { 'ablation.md': page(results, []) }
-  const growth = ofSetting(rows, ADAPTING).length > 0
+  const growth = adapting(rows).length > 0
   return {
     'ablation.md': page(results, [
       '## Learning curves',
@@ -184,7 +183,7 @@ function judgeSection(rows: readonly Row[]): readonly string[] {
 }
 
 function growthSection(rows: readonly Row[]): readonly string[] {
-  const own = ofSetting(rows, ADAPTING)
+  const own = adapting(rows).flatMap((setting) => ofSetting(rows, setting))
   if (own.length === 0) return []
   const measured = own.flatMap(({ confirmed }) => confirmed ?? [])
   const [first] = measured
@@ -193,8 +192,9 @@ function growthSection(rows: readonly Row[]): readonly string[] {
   return [
     '## Task adaptation',
     table(
-      ['seed', 'accepted', 'an iteration', 'R² of the line', 'confirmed'],
+      ['setting', 'seed', 'accepted', 'an iteration', 'R² of the line', 'confirmed'],
       own.map((row) => [
+        row.setting,
         row.seed,
         row.accepted.at(-1) ?? 0,
         growthSlope(row)?.toFixed(2) ?? '-',

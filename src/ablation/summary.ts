@@ -96,6 +96,13 @@ export function settingsIn(rows: readonly Row[]): readonly Setting[] {
   return SETTING_NAMES.filter((setting) => rows.some((row) => row.setting === setting))
 }
 
+/** Settings whose runs accepted tasks. */
+export function adapting(rows: readonly Row[]): readonly Setting[] {
+  return settingsIn(rows).filter((setting) =>
+    ofSetting(rows, setting).some(({ accepted }) => accepted.length > 0),
+  )
+}
+
 /** Splits in the order in which they were evaluated. */
 export function splitsIn(rows: readonly Row[]): readonly string[] {
   return [...new Set(rows.flatMap(({ evaluations }) => evaluations.map(({ split }) => split)))]
