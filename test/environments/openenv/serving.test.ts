@@ -1,4 +1,5 @@
 /** A served environment: games over its WebSocket, its tasks, its errors, and its bounds. */
+import { get } from 'node:http'
 import { connect as openSocket } from 'node:net'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -235,6 +236,27 @@ test('strangers are refused', () =>
       assert.match(await refusal(open, page), '401')
       await connect(open, {})
     })
+  }))
+
+/** Resolves to the status of an answer. Unlike fetch it may name any host. */
+function statusOf(url: string, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers }, (response) => resolve(response.resume().statusCode)).on('error', reject)
+  })
+}
+
+test('without a token no page of another site gets in, whatever name it has for this machine', () =>
+  serving({ token: null }, async (server) => {
+    const schema = `${server.url}/schema`
+    const own = new URL(server.url).host
+    for (const host of [own, own.replace('127.0.0.1', 'localhost'), '127.0.0.2:80', '[::1]:80', 'LOCALHOST'])
+      assert.is(await statusOf(schema, { host }), 200)
+    assert.is(await statusOf(schema, { host: own, 'sec-fetch-site': 'none' }), 200)
+    assert.is(await statusOf(schema, { host: 'page.example' }), 401)
+    assert.is(await statusOf(schema, { host: '127.0.0.1.page.example' }), 401)
+    assert.is(await statusOf(schema, { host: own, origin: 'http://page.example' }), 401)
+    assert.is(await statusOf(schema, { host: own, 'sec-fetch-site': 'cross-site' }), 401)
+    assert.match(await refusal(server, { host: 'page.example' }), '401')
   }))
 
 const UPGRADE = [
