@@ -67,6 +67,15 @@ export function inLine(text: string): string {
 }
 
 /**
+ * Returns a word as a shell takes it.
+ *
+ * @example shellWord("it's") // "'it'\\''s'"
+ */
+export function shellWord(word: string): string {
+  return /^[\w./:=@,+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
+/**
  * Prints text for people on standard output.
  *
  * @example printLine('3 tasks were read')

@@ -1,6 +1,8 @@
 /** Claims of all ablations below a folder, as one list: what each part adds, in which regime, with its interval. */
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { shellWord } from '../command-line.ts'
+import { RlError } from '../errors.ts'
 import { contrastsOf, type Metric, type Verdict } from './contrasts.ts'
 import { type Results, readResults } from './results.ts'
 import type { Setting } from './settings.ts'
@@ -23,6 +25,9 @@ const SPLITS = ['in-domain', 'ood']
 /** Words of the command that each claim's own ones replace. */
 const REPLACED = ['--settings', '--seeds', '--task-seed', '--out', '--budget']
 
+/** A word of a command, with its quotes. */
+const WORD = /(?:[^\s'\\]|\\.|'[^']*')+/g
+
 export type Claim = {
   readonly regime: string
   readonly claim: string
@@ -40,8 +45,21 @@ export type Claim = {
   readonly command: string
 }
 
-/** Returns the files ablation.json below a folder, in the order of their paths. */
+/** Returns the command of an ablation, as a shell takes it. */
+export function commandText(words: readonly string[]): string {
+  return ['npm run -s rl -- ablate', ...words.map(shellWord)].join(' ')
+}
+
+/**
+ * Returns the files ablation.json below a folder, in the order of their paths.
+ * @throws RlError `ablate.nothing`
+ */
 export function ablationFiles(root: string): readonly string[] {
+  if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
+    throw new RlError(`there is no folder ${root}`, {
+      code: 'ablate.nothing',
+      hint: 'name one with ablations: --out FOLDER',
+    })
   return readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((path) => basename(path) === 'ablation.json')
     .map((path) => join(root, path))
@@ -68,7 +86,7 @@ function claimsOf(results: Results, regime: string): readonly Claim[] {
 
 /** The command that plays the two settings again, into a folder of its own. */
 function commandOf({ command, taskSeed, rows }: Results, pair: readonly Setting[], regime: string): string {
-  const words = command.split(' ')
+  const words = command.match(WORD) ?? []
   const kept = words.filter(
     (word, index) => !REPLACED.includes(word) && !REPLACED.includes(words[index - 1] ?? ''),
   )

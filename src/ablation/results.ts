@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import { type Config, loadConfig, loggable, loggedConfig } from '../config.ts'
-import { RlError } from '../errors.ts'
+import { explain, RlError } from '../errors.ts'
 import { safeParse } from '../safe-parse.ts'
 import { regimeFile, regimeNames } from './regimes.ts'
 import { rowSchema } from './row.ts'
@@ -38,7 +38,7 @@ export function readResults(path: string): Results {
       code: 'ablate.nothing',
       hint: 'omit --resume to begin',
     })
-  const parsed = safeParse(schema, JSON.parse(readFileSync(path, 'utf8')))
+  const parsed = safeParse(schema, valueIn(path))
   if (!parsed.success)
     throw new RlError(`${path} holds no ablation: ${z.prettifyError(parsed.error)}`, {
       code: 'ablate.bad-file',
@@ -48,6 +48,18 @@ export function readResults(path: string): Results {
   return {
     ...rest,
     rows: rows.map((row) => ({ ...row, taskSeed: row.taskSeed ?? rest.taskSeed + row.seed })),
+  }
+}
+
+function valueIn(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch (cause) {
+    throw new RlError(`${path} holds no ablation: ${explain(cause)}`, {
+      code: 'ablate.bad-file',
+      hint: 'begin anew with --out FOLDER',
+      cause,
+    })
   }
 }
 

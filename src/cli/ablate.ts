@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { adviceOf } from '../ablation/advice.ts'
 import { begun, checkSettings, resumed } from '../ablation/begin.ts'
-import { writeClaims } from '../ablation/claims.ts'
+import { commandText, writeClaims } from '../ablation/claims.ts'
 import { pairNamed, type Verdict } from '../ablation/contrasts.ts'
 import { checkTimed, isReady, wordsOfRun } from '../ablation/controls.ts'
 import { completedRow, type HeadRun, playRun, runId } from '../ablation/head-run.ts'
@@ -24,7 +24,7 @@ import {
 } from '../ablation/settings.ts'
 import { duration } from '../actors/head/terminal/progress.ts'
 import { runsFolder } from '../broker/connection.ts'
-import { parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
+import { parseCommandLine, printJson, printLine, shellWord, wholeNumber } from '../command-line.ts'
 import { loggable } from '../config.ts'
 import { wilson } from '../learning/interval.ts'
 import type { Command } from './command.ts'
@@ -92,7 +92,7 @@ rollouts. Two sentences of advice say which keys to set. Ctrl-C pauses the runs,
     const settings = settingsOf(values.settings)
     const out = values.out ?? 'docs/results'
     const file = join(out, 'ablation.json')
-    const commandText = ['npm run -s rl -- ablate', ...argv.filter((word) => word !== '--resume')].join(' ')
+    const command = commandText(argv.filter((word) => word !== '--resume'))
     const given = values['task-seed']
     const words = {
       regime: values.regime,
@@ -100,7 +100,7 @@ rollouts. Two sentences of advice say which keys to set. Ctrl-C pauses the runs,
       set: values.set,
       taskSeed: given === undefined ? undefined : wholeNumber('--task-seed', given),
     }
-    const results = values.resume ? resumed(file, words) : begun(file, commandText, words)
+    const results = values.resume ? resumed(file, words) : begun(file, command, words)
     return ablate(results, { file, out, settings, seeds, parallel, budgetMs, json: values.json ?? false })
   },
 }
@@ -217,7 +217,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
   tell(
     missing === 0
       ? `complete: ${join(out, 'ablation.md')}`
-      : `${missing} runs are missing; go on with: npm run -s rl -- ablate --resume --seeds ${seeds} --settings ${settings.join(',')} --out ${out}`,
+      : `${missing} runs are missing; go on with: npm run -s rl -- ablate --resume --seeds ${seeds} --settings ${settings.join(',')} --out ${shellWord(out)}`,
   )
   return stop.signal.aborted ? 130 : 0
 }

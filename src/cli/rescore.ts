@@ -5,7 +5,7 @@ import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
 import { loadRules } from '../learning/registry.ts'
-import { openChildStream } from '../replay/child-stream.ts'
+import { checkChild, openChildStream } from '../replay/child-stream.ts'
 import { type Rescore, rescore } from '../replay/rescore.ts'
 import { rescoreAll } from '../replay/rescore-all.ts'
 import { type CreditOptions, creditBook, drawnCredits } from '../replay/rule-credit.ts'
@@ -49,8 +49,8 @@ ${TRUST_HELP}.
           set: { type: 'string', multiple: true },
           rules: { type: 'string' },
           branch: { type: 'string' },
-          steps: { type: 'string', default: '16' },
-          seed: { type: 'string', default: '1' },
+          steps: { type: 'string' },
+          seed: { type: 'string' },
           as: { type: 'string' },
           lines: { type: 'string', short: 'n', default: '20' },
           json: { type: 'boolean', default: false },
@@ -74,6 +74,9 @@ ${TRUST_HELP}.
       })
     if (values.branch !== undefined && rules === undefined)
       throw new RlError('--branch goes with --rules all', { code: 'cli.usage', hint: 'rl rescore --help' })
+    const useless = (['steps', 'seed', 'as'] as const).find((name) => values[name] !== undefined)
+    if (values.branch === undefined && useless !== undefined)
+      throw new RlError(`--${useless} goes with --branch`, { code: 'cli.usage', hint: 'rl rescore --help' })
     const limit = wholeNumber('--lines', values.lines ?? '20')
     const branches = values.branch === undefined ? 0 : wholeNumber('--branch', values.branch, 1)
     const log = await openRun(run, { trust: values.trust, acts: branches > 0 })
@@ -87,8 +90,8 @@ ${TRUST_HELP}.
             ? []
             : await creditsInChild(log, values.as ?? `${run.slice(0, 25)}-whatif`, {
                 branches,
-                steps: wholeNumber('--steps', values.steps ?? '', 1),
-                seed: wholeNumber('--seed', values.seed ?? ''),
+                steps: wholeNumber('--steps', values.steps ?? '16', 1),
+                seed: wholeNumber('--seed', values.seed ?? '1'),
               })
         const found = rescoreAll(log, set, creditBook(credits))
         const seconds = secondsSince()
@@ -113,10 +116,12 @@ async function creditsInChild(
   child: string,
   options: Omit<CreditOptions, 'onContinuation'>,
 ): Promise<readonly StepCredit[]> {
+  const folder = runFolder(child)
+  checkChild(log, folder)
   const kept: Continuation[] = []
   const credits = await drawnCredits(log, { ...options, onContinuation: (one) => kept.push(one) })
   // A refused call must leave no child run behind.
-  const stream = openChildStream(log, runFolder(child))
+  const stream = openChildStream(log, folder)
   try {
     for (const continuation of kept) stream.add(continuation)
   } finally {

@@ -4,12 +4,11 @@ import { portNumber, wholeNumber } from '../command-line.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { defineCommand } from '../environments/command.ts'
 import { openSetting, orClose } from '../environments/open.ts'
+import { LOOPBACK } from '../environments/own-machine.ts'
 import { loadSetting } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
 import { required, tokenFlag } from './model-flags.ts'
 
-/** Addresses that this machine alone reaches. */
-const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/
 /** Longest time that a timer holds, in seconds. */
 const MOST_SECONDS = 1_000_000
 
@@ -57,7 +56,7 @@ All but /health needs the header "Authorization: Bearer TOKEN". In Python: Gener
     const given = values['no-token'] ? null : tokenFlag(values.token, 'RL_OPENENV_TOKEN')
     if (given === null && !LOOPBACK.test(values.host))
       throw usage(`--no-token with --host ${values.host}`, 'anybody could connect: leave out --no-token')
-    if (splits[values.split] === undefined)
+    if (!Object.hasOwn(splits, values.split))
       throw usage(`there is no split '${values.split}'`, `the splits are ${Object.keys(splits).join(', ')}`)
     const idleSeconds = wholeNumber('--idle-seconds', values['idle-seconds'], 1)
     const options = {

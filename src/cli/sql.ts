@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { parseCommandLine } from '../command-line.ts'
+import { forTerminal, parseCommandLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { startThread } from '../package.ts'
 import { askRun, type SqlAnswer, type SqlCell } from '../replay/sql.ts'
@@ -28,6 +28,7 @@ Prints the rows of one statement of SQLite that only reads. The run may go on me
 ${TABLES}
 
   --format NAME       table: at most ${MOST_ROWS} rows, for people; csv; json: an object a line   (table)
+                      csv has texts as they are: a spreadsheet may take one that begins with = for a formula
   --timeout SECONDS   ends a statement that takes longer                         (300)
 
 ${TRUST_HELP}.
@@ -87,7 +88,8 @@ function printTable({ columns, rows }: SqlAnswer): void {
 }
 
 async function printRows({ columns, rows }: SqlAnswer, format: 'csv' | 'json'): Promise<void> {
-  if (format === 'csv') await print(columns.map(quoted).join(','))
+  if (format === 'json') checkDifferent(columns)
+  else await print(columns.map(quoted).join(','))
   for (const row of rows) {
     if (format === 'csv') await print(row.map((cell) => quoted(textOf(cell))).join(','))
     else
@@ -97,8 +99,20 @@ async function printRows({ columns, rows }: SqlAnswer, format: 'csv' | 'json'): 
   }
 }
 
+/** A terminal must not be steered by texts of a log. A file has them as they are. */
 async function print(line: string): Promise<void> {
-  if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain')
+  const shown = process.stdout.isTTY ? forTerminal(line) : line
+  if (!process.stdout.write(`${shown}\n`)) await once(process.stdout, 'drain')
+}
+
+/** An object has one value by each name. */
+function checkDifferent(columns: readonly string[]): void {
+  const twice = columns.find((name, at) => columns.indexOf(name) !== at)
+  if (twice !== undefined)
+    throw new RlError(`two columns have the name '${twice.slice(0, 100)}'`, {
+      code: 'sql.columns',
+      hint: 'rename one, e.g. steps.step as at, or use --format csv',
+    })
 }
 
 function textOf(cell: SqlCell): string {

@@ -8,7 +8,7 @@ import { headLivesAfter, type RunState, runStateOf } from '../actors/head/run-st
 import type { Wait } from '../actors/runtime/waits.ts'
 import { runFolder } from '../broker/connection.ts'
 import { isoTime } from '../clock.ts'
-import { parseCommandLine, printJson, printLine } from '../command-line.ts'
+import { inLine, parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import type { HostFigures } from '../projections/host-rows.ts'
@@ -51,7 +51,8 @@ come first. A limit that holds the run back has a line of its own. Ages and impo
           ...trust,
           ...alarms.slice(-ALARMS_SHOWN),
         ]
-        for (const text of shown) printLine(text)
+        // A text of a host or of the log makes no line of its own.
+        for (const text of shown) printLine(inLine(text))
       }
     } finally {
       log.close()

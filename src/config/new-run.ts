@@ -96,6 +96,12 @@ function checkLogged(config: Config, refuse: Refuse): void {
 /** Refuses a key of rewriting that nobody would read. */
 function checkRewriting({ environment, adaptation }: Config, refuse: Refuse): void {
   const setting = settingOf(environment)
+  if (adaptation.skills && adaptation.rewriter === 'symbolic')
+    refuse(
+      'adaptation.skills',
+      'rules are told nothing: it is for the rewriter language-model',
+      'leave it out, or use adaptation.rewriter language-model',
+    )
   for (const key of ['anyType', 'choice'] as const) {
     if (adaptation[key] === undefined) continue
     const path = `adaptation.${key}`

@@ -1,5 +1,6 @@
 /** Serves an environment of ours to OpenEnv's clients: HTTP for what it is, WebSockets for episodes. */
 import { randomBytes, randomInt } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { explain, RlError } from '../errors.ts'
@@ -10,6 +11,7 @@ import { metadataOf, SCHEMAS } from './openenv/serving/schema.ts'
 import { servedSession } from './openenv/serving/session.ts'
 import { openSockets } from './openenv/serving/sockets.ts'
 import { type ServedTasks, servedTasks } from './openenv/serving/tasks.ts'
+import { isForeign } from './own-machine.ts'
 import type { OpenSetting } from './setting.ts'
 
 export type ServeOptions = {
@@ -49,7 +51,9 @@ export async function serveEnvironment(
 ): Promise<EnvironmentServer> {
   const { host = '127.0.0.1', port = 0, splits, split, maxSteps, references = false } = options
   const token = options.token === undefined ? randomBytes(24).toString('base64url') : options.token
-  const allows = token === null ? () => true : bearerOf(token)
+  const isBearer = token === null ? null : bearerOf(token)
+  const isAllowed = ({ headers }: IncomingMessage) =>
+    isBearer === null ? !isForeign(headers) : isBearer(headers.authorization)
   const tasks = servedTasks(environment, splits)
   const sockets = openSockets({
     maxSessions: options.maxSessions ?? 256,
@@ -66,18 +70,19 @@ export async function serveEnvironment(
           : undefined,
         chance: () => randomInt(MOST_SEED),
       }),
-    // Without a token a page in a browser must not get in. A browser names the page as the origin.
-    isAllowed: ({ headers }) =>
-      allows(headers.authorization) && (token !== null || headers.origin === undefined),
+    isAllowed,
   })
   const app = new Hono<HttpEnv>()
   app.onError((error, c) => answerTo(error, c))
   app.notFound((c) => c.json({ detail: 'Not Found' }, 404))
   app.get('/health', (c) => c.json({ status: 'healthy' }))
   app.use(async (c, next) => {
-    if (!allows(c.req.header('authorization')))
-      return c.json({ detail: 'the bearer token is missing or wrong' }, 401)
-    return next()
+    if (isAllowed(c.env.incoming)) return next()
+    const detail =
+      token === null
+        ? 'a server without a token is for programs of its own machine, and for no page'
+        : 'the bearer token is missing or wrong'
+    return c.json({ detail }, 401)
   })
   app.use(bodyLimit({ maxSize: MOST_BODY, onError: (c) => c.json({ detail: 'the body is too large' }, 413) }))
   app.get('/metadata', (c) => c.json(metadataOf(setting.name, setting.summary)))

@@ -9,7 +9,7 @@ import { RlError } from '../errors.ts'
 import { CATALOGUE } from '../events/catalogue.ts'
 import { encodeEnvelope, INLINE_DATA_LIMIT } from '../events/codec.ts'
 import { openLog } from '../events/log.ts'
-import type { LogReader } from '../events/log-reader.ts'
+import { type LogReader, openLogReader } from '../events/log-reader.ts'
 import { pack } from '../events/msgpack.ts'
 import { configAt } from './config-at.ts'
 import { makeFork } from './fork.ts'
@@ -26,6 +26,22 @@ export type ChildStream = {
 }
 
 /**
+ * Refuses a run that is there already and is no child of the parent.
+ * @throws RlError `whatif.other-parent`
+ */
+export function checkChild(parent: LogReader, child: RunFolder): void {
+  if (!existsSync(child.log)) return
+  const log = openLogReader(child.log)
+  const of = log.parent?.run
+  log.close()
+  if (of === parent.run) return
+  throw new RlError(`run '${child.run}' is no child of '${parent.run}'`, {
+    code: 'whatif.other-parent',
+    hint: 'name another one with --as',
+  })
+}
+
+/**
  * Makes the child at the parent's end, or opens an existing one.
  * @throws RlError `whatif.other-parent`
  */
@@ -33,14 +49,8 @@ export function openChildStream(parent: LogReader, child: RunFolder): ChildStrea
   const at = parent.head().position
   if (!existsSync(child.log))
     makeFork({ run: parent.run, log: parent.path }, child, { at, config: configAt(parent, at) })
+  else checkChild(parent, child)
   const log = openLog(child.log, { run: child.run })
-  if (log.parent?.run !== parent.run) {
-    log.close()
-    throw new RlError(`run '${child.run}' is no child of '${parent.run}'`, {
-      code: 'whatif.other-parent',
-      hint: 'name another one with --as',
-    })
-  }
   let added = 0
   return {
     add({ trajectory, cause }) {

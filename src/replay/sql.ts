@@ -16,8 +16,8 @@ export type SqlAnswer = {
   readonly close: () => void
 }
 
-/** Words that begin a statement that only reads. */
-const READING = /^\s*(select|with|values|explain)\b/i
+/** Words that begin a statement that only reads, after blanks and comments. */
+const READING = /^(?:\s|--[^\n]*\n|\/\*(?:(?!\*\/)[\s\S])*\*\/)*(?:select|with|values|explain)\b/i
 
 /**
  * Returns the answer to one statement. The caller closes it.
@@ -63,7 +63,7 @@ function answerOf(db: Database.Database, statement: string, remove: () => void):
   prepared.raw(true)
   return {
     columns,
-    rows: named(prepared.iterate()),
+    rows: rowsOf(prepared),
     close() {
       db.close()
       remove()
@@ -72,9 +72,9 @@ function answerOf(db: Database.Database, statement: string, remove: () => void):
 }
 
 /** Faults while rows are found, e.g. of a function, are of the statement too. */
-function* named(rows: IterableIterator<readonly SqlCell[]>): Generator<readonly SqlCell[]> {
+function* rowsOf(prepared: Database.Statement<[], SqlCell[]>): Generator<readonly SqlCell[]> {
   try {
-    yield* rows
+    yield* prepared.iterate()
   } catch (error) {
     throw refused(explain(error), error)
   }

@@ -85,6 +85,11 @@ export async function openWhatIf(log: LogReader): Promise<WhatIf> {
     ...(sees ? { look: pictureTaker(opened, client.putBlob) } : {}),
   })
   const tasks = openTaskBook(client)
+  // Work with weights that are gone waits for ever: in a run its process would end.
+  const broken = worker.broken?.then((error): never => {
+    throw error
+  })
+  broken?.catch(() => {})
   return {
     async creditOf({ rollout, step }, options) {
       const recorded = recordedRollout(log, rollout, step)
@@ -97,7 +102,8 @@ export async function openWhatIf(log: LogReader): Promise<WhatIf> {
       const after = await at(step + 1)
       const play = (arm: ArmName, from: OpenEpisode) =>
         playArm({ player, environment, recorded, task, step, arm, from }, options)
-      const [kept, open] = await Promise.all([play('kept', after), play('open', before)])
+      const both = Promise.all([play('kept', after), play('open', before)])
+      const [kept, open] = await (broken ? Promise.race([both, broken]) : both)
       const { actions, outcome } = recorded.trajectory
       return {
         rollout,

@@ -1,12 +1,13 @@
-import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { writeClaims } from '../../src/ablation/claims.ts'
+import { commandText, writeClaims } from '../../src/ablation/claims.ts'
 import { planOf } from '../../src/ablation/plan.ts'
 import { newResults, writeResults } from '../../src/ablation/results.ts'
 import { loadConfig } from '../../src/config.ts'
+import { RlError } from '../../src/errors.ts'
 import { rowWith } from './rows.ts'
 
 const COMMAND =
@@ -42,6 +43,49 @@ test('claims of all ablations below a folder are one list of shares, with their 
     last?.command,
     'npm run -s rl -- ablate --regime small-pool --set run.iterations=4 --settings outcome-only,outcome+environment --seeds 3 --task-seed 77000 --out claims/small-pool',
   )
+})
+
+test('the command of a claim keeps words with blanks whole', () => {
+  const root = mkdtempSync(join(tmpdir(), 'claims-'))
+  const rows = [1, 2].flatMap((seed) => [
+    rowWith('outcome-only', seed, 4, 5),
+    rowWith('policy+reward', seed, 4, 5),
+  ])
+  const words = ['--set', 'evaluation.contrast=policy+reward - outcome-only', '--out', "a b's"]
+  const results = newResults(commandText(words), loadConfig({}))
+  writeResults(join(root, 'ablation.json'), { ...results, rows })
+  assert.is(
+    writeClaims(root)[0]?.command,
+    "npm run -s rl -- ablate --set 'evaluation.contrast=policy+reward - outcome-only' --settings outcome-only,policy+reward --seeds 2 --task-seed 9000 --out claims/default",
+  )
+})
+
+test('a folder that is not there and a file that is no ablation are named', () => {
+  const root = mkdtempSync(join(tmpdir(), 'claims-'))
+  const codeOf = (call: () => unknown) => {
+    try {
+      call()
+    } catch (error) {
+      if (error instanceof RlError) return [error.code, error.message.includes(root)]
+      throw error
+    }
+    return null
+  }
+  assert.equal(
+    codeOf(() => planOf(join(root, 'none'), 1)),
+    ['ablate.nothing', true],
+  )
+  assert.equal(
+    codeOf(() => writeClaims(join(root, 'none'))),
+    ['ablate.nothing', true],
+  )
+  for (const text of ['{bad', '[]', '']) {
+    writeFileSync(join(root, 'ablation.json'), text)
+    assert.equal(
+      codeOf(() => planOf(root, 1)),
+      ['ablate.bad-file', true],
+    )
+  }
 })
 
 test('a plan has the runs, hours, rollouts and tokens of each ablation below a folder', () => {

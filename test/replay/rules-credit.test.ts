@@ -9,6 +9,7 @@ import { acceptedBy, advantagesOf, decisionsUnder } from '../../src/replay/resco
 import { rescoreAll } from '../../src/replay/rescore-all.ts'
 import { creditBook, drawnCredits } from '../../src/replay/rule-credit.ts'
 import { smallConfig } from '../actors/loop.ts'
+import { startProcess } from '../support/processes.ts'
 import { temporaryFolder } from '../support/run.ts'
 import { unpackFixture } from './fixture.ts'
 import { recordLoop } from './record.ts'
@@ -45,6 +46,24 @@ test('a rule whose advantages are the credit agrees wholly, and rules without a 
   assert.ok((of('reward-model')?.value ?? 1) < 1)
   assert.is(of('uniform'), undefined)
   assert.is(rescoreAll(log).rows.find(({ rule }) => rule === 'integrated')?.figures?.withCredit, null)
+})
+
+const branch = async (...words: string[]) => {
+  const rescored = startProcess(['src/rl.ts', 'rescore', ...words], { RL_RUNS: root })
+  return [await rescored.status, rescored.output()] as const
+}
+
+test('a child run that cannot hold continuations is refused before any is played', async () => {
+  const all = ['run', '--rules', 'all', '--branch', '1', '--steps', '1']
+  const [status, output] = await branch(...all, '--as', 'Bad Name')
+  assert.is(status, 1)
+  assert.match(output, '"Bad Name"')
+  const [other, told] = await branch(...all, '--as', 'run')
+  assert.is(other, 1)
+  assert.match(told, 'no child of')
+  const [useless, reason] = await branch('run', '--rules', 'all', '--steps', '3')
+  assert.is(useless, 2)
+  assert.match(reason, '--steps goes with --branch')
 })
 
 test('steps are drawn by a seed and gone on from by the version that played them', async () => {

@@ -6,7 +6,7 @@ import { trajectoryRows } from '../../src/replay/export.ts'
 import { askRun } from '../../src/replay/sql.ts'
 import { SQL_TABLES, tablesIn } from '../../src/replay/sql-tables.ts'
 import { errorOf } from '../support/error-of.ts'
-import { startProcess } from '../support/processes.ts'
+import { startProcess, startProgram } from '../support/processes.ts'
 import { temporaryFolder } from '../support/run.ts'
 import { unpackFixture } from './fixture.ts'
 
@@ -107,6 +107,33 @@ test('rl sql prints tables, CSV and JSON', async () => {
   assert.is(csv.output(), 'text,number,missing,bytes\n"a ""b"", c",1.5,,0aff\n')
   assert.is(await json.status, 0)
   assert.equal(JSON.parse(json.output()), { text: 'a "b", c', number: 1.5, missing: null, bytes: '0aff' })
+})
+
+test('columns of one name are refused as JSON, since one of their values would be lost', async () => {
+  const twice = rl('select 1 as a, 2 as a', '--format', 'json')
+  assert.is(await twice.status, 1)
+  assert.match(twice.output(), "'a'")
+  const csv = rl('select 1 as a, 2 as a', '--format', 'csv')
+  assert.is(await csv.status, 0)
+})
+
+test('a text of the log does not steer a terminal, and a file has it as it is', async () => {
+  const steering = `select char(27) || '[2J' as text, char(155) || '1' as other`
+  for (const format of ['csv', 'json', 'table']) {
+    const words = [process.execPath, 'src/rl.ts', 'sql', 'run', `"${steering}"`, '--format', format]
+    const shown = startProgram('script', ['-qec', words.join(' '), '/dev/null'], { RL_RUNS: root })
+    assert.is(await shown.status, 0)
+    assert.match(shown.output(), '001b[2J')
+    assert.not.match(shown.output(), '\u001b')
+    assert.not.match(shown.output(), '\u009b')
+  }
+  const file = rl(steering, '--format', 'csv')
+  assert.is(await file.status, 0)
+  assert.is(file.output(), 'text,other\n\u001b[2J,\u009b1\n')
+})
+
+test('a statement may begin with a comment', () => {
+  assert.equal(ask('-- how many\n/* of all */ select count(*) > 0 from tasks'), [[1]])
 })
 
 test('rl sql prints rows as they are found, and a statement without end is ended', async () => {

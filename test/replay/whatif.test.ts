@@ -40,6 +40,14 @@ function sha256(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex')
 }
 
+test('a version whose weights are gone is named, and is not waited for', async () => {
+  const whatIf = await openWhatIf(log)
+  const { rollout } = longest().data
+  const gone = whatIf.creditOf({ rollout, step: 0 }, { policyVersion: 0, n: 1 })
+  assert.is(await gone.catch(({ code }) => code), 'model.elsewhere')
+  await whatIf.close()
+})
+
 test('a step is gone on from with and without it, in a child stream, and the parent stays as it was', async () => {
   const before = sha256(parent.log)
   const child = runFolder('child', root)

@@ -1,6 +1,7 @@
 /** Actions of a page. Each is an `rl` command on one run. */
 
 import { z } from 'zod'
+import { shellWord } from '../../command-line.ts'
 import type { UiConfig } from '../../config-schema/sections.ts'
 import { RlError } from '../../errors.ts'
 import { RUN_ID } from '../../events/envelope.ts'
@@ -118,10 +119,5 @@ export function actionOf(kind: string, run: string, input: unknown): Action {
     })
   const { asksModel = false, mostSeconds } = known
   const words = known.words(run, input)
-  return { words, asksModel, mostSeconds, command: `npm run -s rl -- ${words.map(quoted).join(' ')}` }
-}
-
-/** A word as a shell takes it. */
-function quoted(word: string): string {
-  return /^[\w./:=@,+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+  return { words, asksModel, mostSeconds, command: `npm run -s rl -- ${words.map(shellWord).join(' ')}` }
 }

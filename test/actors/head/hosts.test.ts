@@ -178,7 +178,8 @@ test('the head tells what its hosts do, and rl status shows it', async () => {
     heartbeatMs: 600_000,
     at: Date.now() - 3_600_000,
   })
-  bus.publish(subjectsOf('test').tapOf('heartbeat', 'policy-worker'), pack(status))
+  const state = 'idle\nrun test: completed'
+  bus.publish(subjectsOf('test').tapOf('heartbeat', 'policy-worker'), pack({ ...status, state }))
   await until('both are heard', () => head.watch.actors().length === 2)
   await until('a way was measured', () => here.status().roundTripMs !== undefined)
   assert.is(here.status().slots, 12)
@@ -191,6 +192,8 @@ test('the head tells what its hosts do, and rl status shows it', async () => {
   // All 128 rollouts of the first iteration are asked for, none is open, and no later version is there.
   assert.match(shown.output(), /^limit: asked-work 128 of 128 rollouts$/m)
   assert.match(shown.output(), /far-away +policy +64 .* 60 min behind/)
+  // What a host says of itself makes no line of its own.
+  assert.match(shown.output(), 'idle\\nrun test: completed')
   const ofFar = live.hosts.rows.find(({ host }) => host === 'far-away')
   const ofHere = live.hosts.rows.find(({ host }) => host !== 'far-away')
   assert.ok((ofFar?.clockAheadMs ?? 0) < -3_500_000, `${ofFar?.clockAheadMs} ms`)

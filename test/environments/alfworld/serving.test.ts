@@ -15,7 +15,7 @@ import {
   gameTable,
   type TableOptions,
 } from '../../../src/environments/alfworld/serving/table.ts'
-import { startProcess } from '../../support/processes.ts'
+import { startProcess, startProgram } from '../../support/processes.ts'
 import { lacks, PYTHON } from '../../support/python.ts'
 import { temporaryFolder, until } from '../../support/run.ts'
 
@@ -132,6 +132,8 @@ test('faulty questions are answered, and cost nothing', async () => {
   await ask({ do: 'reset', slot: 1 })
   assert.is(codeOf(await ask({ do: 'reset', slot: 2 })), 'alfworld.question')
   assert.is(codeOf(await ask({ do: 'fork', slot: 0, to: 3 })), 'alfworld.question')
+  // Slot 0 is not overwritten by a copy without a place.
+  assert.is(codeOf(await ask({ do: 'fork', slot: 1 })), 'alfworld.question')
   assert.is(codeOf(await ask({ do: 'step', action: 'x'.repeat(20_000) })), 'alfworld.question')
   await ask({ do: 'step', action: 'look' })
   assert.equal((await ask({ do: 'step', action: 'look' })).done, true)
@@ -173,6 +175,34 @@ test('a line that is too long ends the reading', async () => {
   const lines = await answersTo(`{"do": "games"}\n"${'x'.repeat(9 * 1024 * 1024)}"\n{"do": "games"}\n`)
   assert.is(lines.length, 2)
   assert.match(lines[1] ?? '', '8 MiB')
+})
+
+test('an answer that cannot be written is a fault, and the next question is answered', async () => {
+  const nested = `${'['.repeat(300_000)}${']'.repeat(300_000)}`
+  const lines = await answersTo(`{"do": "games", "id": ${nested}}\n{"do": "close", "id": 2}\n`)
+  const [first, second] = lines.map((line) => JSON.parse(line))
+  assert.is(codeOf(first), 'alfworld.question')
+  assert.equal(second, { id: 2, closed: false })
+})
+
+test('a socket whose name is a number is a file, and no port of this machine', async () => {
+  const words = [
+    ...[process.execPath, fileURLToPath(new URL('../../../src/rl.ts', import.meta.url))],
+    ...['alfworld', 'serve', '--difficulty', 'easy', '--limit', '1', '--socket'],
+  ]
+  const below = (path: string) => startProgram('sh', ['-c', 'cd "$0" && exec "$@"', root, ...words, path])
+  const server = below('4567')
+  await until(
+    'it listens',
+    () => server.output().includes('4567\n') || server.process.exitCode !== null,
+    240_000,
+  )
+  assert.ok(statSync(join(root, '4567')).isSocket())
+  server.process.kill('SIGINT')
+  assert.is(await server.status, 0)
+  const refused = below('')
+  assert.is(await refused.status, 2)
+  assert.match(refused.output(), '--socket')
 })
 
 test('rl alfworld serve listens on a socket for this user, and each connection has its own slots', async () => {

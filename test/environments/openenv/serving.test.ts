@@ -1,4 +1,6 @@
 /** A served environment: games over its WebSocket, its tasks, its errors, and its bounds. */
+import { get } from 'node:http'
+import { connect as openSocket } from 'node:net'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { WebSocket } from 'ws'
@@ -165,6 +167,27 @@ test('a session goes on after each error', () =>
     assert.is(seen(await session.step('dance')).text, 'Nothing happens.')
   }))
 
+test('no message and no fault of an environment ends the server', () =>
+  serving(
+    {},
+    async (server) => {
+      const session = await connect(server)
+      const nested = `${'['.repeat(300_000)}${']'.repeat(300_000)}`
+      for (const type of ['{"toString": 1}', nested, '7', 'null'])
+        assert.is(codeOf(await session.ask(`{"type": ${type}}`)), 'UNKNOWN_TYPE')
+      await session.reset({ seed: 1 })
+      assert.is(codeOf(await session.reset({ seed: 2 })), 'EXECUTION_ERROR')
+      await session.reset({ seed: 3 })
+      session.close()
+      await until('the session ended', () => server.sessions() === 0)
+      assert.is((await (await connect(server)).ask({ type: 'state' })).type, 'state')
+    },
+    ({ environment, ...rest }) => ({
+      ...rest,
+      environment: { ...environment, release: () => Promise.reject(new Error('it does not end')) },
+    }),
+  ))
+
 test('what an episode holds is given back at a reset, at the end of a connection, and at the end of the server', async () => {
   const released: string[] = []
   const counting = ({ environment, ...rest }: OpenSetting): OpenSetting => ({
@@ -213,6 +236,56 @@ test('strangers are refused', () =>
       assert.match(await refusal(open, page), '401')
       await connect(open, {})
     })
+  }))
+
+/** Resolves to the status of an answer. Unlike fetch it may name any host. */
+function statusOf(url: string, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers }, (response) => resolve(response.resume().statusCode)).on('error', reject)
+  })
+}
+
+test('without a token no page of another site gets in, whatever name it has for this machine', () =>
+  serving({ token: null }, async (server) => {
+    const schema = `${server.url}/schema`
+    const own = new URL(server.url).host
+    for (const host of [own, own.replace('127.0.0.1', 'localhost'), '127.0.0.2:80', '[::1]:80', 'LOCALHOST'])
+      assert.is(await statusOf(schema, { host }), 200)
+    assert.is(await statusOf(schema, { host: own, 'sec-fetch-site': 'none' }), 200)
+    assert.is(await statusOf(schema, { host: 'page.example' }), 401)
+    assert.is(await statusOf(schema, { host: '127.0.0.1.page.example' }), 401)
+    assert.is(await statusOf(schema, { host: own, origin: 'http://page.example' }), 401)
+    assert.is(await statusOf(schema, { host: own, 'sec-fetch-site': 'cross-site' }), 401)
+    assert.match(await refusal(server, { host: 'page.example' }), '401')
+  }))
+
+const UPGRADE = [
+  'GET /ws HTTP/1.1\r\nHost: own\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n',
+  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+].join('')
+
+/** Asks for a WebSocket without a token. */
+function stranger(server: EnvironmentServer) {
+  const port = Number(new URL(server.url).port)
+  const socket = openSocket({ port, host: '127.0.0.1', allowHalfOpen: true })
+  socket.on('error', () => {})
+  socket.write(UPGRADE)
+  return socket
+}
+
+test('a stranger who is refused cannot end the server, and keeps no connection to it', () =>
+  serving({}, async (server) => {
+    for (let count = 0; count < 30; count++) {
+      const socket = stranger(server)
+      socket.write('x'.repeat(200_000), () => socket.resetAndDestroy())
+      await new Promise((resolve) => socket.on('close', resolve))
+    }
+    const waiting = stranger(server).resume()
+    await until('the stranger is cut off', () => {
+      if (!waiting.destroyed) waiting.write('x')
+      return waiting.destroyed
+    })
+    assert.is((await fetch(`${server.url}/health`)).status, 200)
   }))
 
 test('sessions, messages and idle time have bounds', () =>

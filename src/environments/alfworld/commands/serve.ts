@@ -1,6 +1,7 @@
 /** Games by lines of JSON: on standard input and output, or on a socket of this machine. */
 import { chmodSync, existsSync, rmSync, statSync } from 'node:fs'
 import { createServer, connect as openSocket, type Socket } from 'node:net'
+import { isAbsolute } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { wholeNumber } from '../../../command-line.ts'
 import { RlError } from '../../../errors.ts'
@@ -24,6 +25,7 @@ export type ServeValues = {
 }
 
 export async function serve(values: ServeValues): Promise<number> {
+  if (values.socket === '') throw usage('--socket is empty', 'give the path of a socket')
   const difficulty = DIFFICULTIES.find((name) => name === values.difficulty)
   if (!difficulty)
     throw usage(`--difficulty is '${values.difficulty}'`, `use one of ${DIFFICULTIES.join(', ')}`)
@@ -42,9 +44,12 @@ export async function serve(values: ServeValues): Promise<number> {
     serveLines(input, output, gameTable(games, options).answer)
   process.stderr.write(`${games.list.length} games, ${games.skipped} left out\n`)
   if (values.socket === undefined) await play(process.stdin, process.stdout)
-  else await listenAt(values.socket, (socket) => play(socket, socket))
+  else await listenAt(pathOf(values.socket), (socket) => play(socket, socket))
   return 0
 }
+
+/** Node takes a number for a port, open to every host. */
+const pathOf = (socket: string): string => (isAbsolute(socket) ? socket : `./${socket}`)
 
 /** Serves connections until Ctrl-C. Each has slots of its own. The user alone can connect. */
 async function listenAt(path: string, play: (socket: Socket) => Promise<void>): Promise<void> {
@@ -54,7 +59,8 @@ async function listenAt(path: string, play: (socket: Socket) => Promise<void>): 
     open.add(socket)
     socket.on('error', () => {}) // It closes after an error.
     socket.on('close', () => void open.delete(socket))
-    void play(socket).finally(() => socket.destroy())
+    const end = () => void socket.destroy()
+    play(socket).then(end, end)
   })
   const mask = process.umask(0o177)
   await new Promise<void>((resolve, reject) => {
@@ -64,11 +70,12 @@ async function listenAt(path: string, play: (socket: Socket) => Promise<void>): 
     server.listen(path, resolve)
   }).finally(() => process.umask(mask))
   chmodSync(path, 0o600)
-  process.stdout.write(`${path}\n`)
-  await new Promise<void>((stop) => {
+  const stopped = new Promise<void>((stop) => {
     process.once('SIGINT', () => stop())
     process.once('SIGTERM', () => stop())
   })
+  process.stdout.write(`${path}\n`)
+  await stopped
   for (const socket of open) socket.destroy()
   await new Promise<void>((resolve) => server.close(() => resolve()))
 }

@@ -1,6 +1,7 @@
 /** Questions in lines of JSON, and their answers in the same order. A line is bounded before it is parsed. */
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
+import { explain } from '../../../errors.ts'
 import type { Answer } from './table.ts'
 
 /** Longest line, in bytes. */
@@ -26,7 +27,7 @@ export async function serveLines(input: Readable, output: Writable, answer: Answ
   try {
     for await (const line of linesOf(input)) {
       if (gone) return
-      const text = JSON.stringify(
+      const text = written(
         line === null ? fault('a line is longer than 8 MiB') : await answerOf(line, answer),
       )
       if (!output.write(`${text}\n`) && !gone)
@@ -54,6 +55,15 @@ async function answerOf(line: string, answer: Answerer): Promise<Answer | readon
     answers.push(found instanceof Promise ? await found : found)
   }
   return answers
+}
+
+/** An id that is nested too deep comes back in its answer, and many answers may be longer than a text can be. */
+function written(answer: Answer | readonly Answer[]): string {
+  try {
+    return JSON.stringify(answer)
+  } catch (error) {
+    return JSON.stringify(fault(`the answer cannot be written: ${explain(error)}`))
+  }
 }
 
 const fault = (message: string): Answer => ({ error: { code: 'alfworld.question', message } })

@@ -95,6 +95,7 @@ export function gameTable(games: Games, options: TableOptions): GameTable {
     },
     fork(question) {
       const slot = slotOf(nameOf(question))
+      if (question.to === undefined) throw wrong('to is missing', 'the slot of the copy')
       put(nameOf({ slot: question.to }), slot)
       return turn(slot.state)
     },

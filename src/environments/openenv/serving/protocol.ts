@@ -54,7 +54,10 @@ export function readMessage(text: string): Asked | Answer {
   if (type === 'state') return { type }
   if (type === 'close') return { type }
   if (type !== 'reset' && type !== 'step')
-    return errorAnswer('UNKNOWN_TYPE', `Unknown message type: ${String(type).slice(0, 100)}`)
+    return errorAnswer(
+      'UNKNOWN_TYPE',
+      `Unknown message type: ${typeof type === 'string' ? type.slice(0, 100) : 'no text'}`,
+    )
   if (!isRecord(data)) return invalid('data', 'expected an object')
   return type === 'reset' ? readStart(data) : readAction(data)
 }

@@ -62,7 +62,7 @@ export function openSockets(options: SocketOptions): Sockets {
     upgrade(request, socket, head) {
       const refusal = refusalOf(request, isAllowed)
       if (refusal === null) server.handleUpgrade(request, socket, head, take)
-      else socket.end(`HTTP/1.1 ${refusal}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+      else refuse(socket, refusal)
     },
     sessions: () => ends.size,
     async close() {
@@ -82,6 +82,13 @@ export function openSockets(options: SocketOptions): Sockets {
 function refusalOf(request: IncomingMessage, isAllowed: SocketOptions['isAllowed']): string | null {
   if ((request.url ?? '').replace(/\?.*$/s, '') !== '/ws') return '404 Not Found'
   return isAllowed(request) ? null : '401 Unauthorized'
+}
+
+/** Node watches a connection that asks for an upgrade no more. Without care its fault ends the process, and it may stay open. */
+function refuse(socket: Duplex, refusal: string): void {
+  socket.on('error', () => {}) // It closes after an error.
+  const text = `HTTP/1.1 ${refusal}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`
+  socket.end(text, () => socket.destroy())
 }
 
 /** Says goodbye. A client that does not answer is cut off. */
@@ -116,6 +123,7 @@ function serve(socket: WebSocket, session: ServedSession, idleMs: number): () =>
     const text = isBinary ? '' : String(data)
     turn = turn
       .then(() => answer(text))
+      .catch(() => send(socket, errorAnswer('EXECUTION_ERROR', 'the message could not be answered')))
       .finally(() => {
         waiting--
         idle.refresh()
@@ -126,7 +134,7 @@ function serve(socket: WebSocket, session: ServedSession, idleMs: number): () =>
   return async () => {
     clearTimeout(idle)
     await turn
-    await session.end()
+    await session.end().catch(() => {}) // Its episode is forgotten, though the environment did not take it back.
   }
 }
 
