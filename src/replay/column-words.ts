@@ -11,7 +11,7 @@ const TYPES: Readonly<Record<Kind, string>> = {
 }
 
 /** `[steps]` and the like are the lengths of a list. */
-export const COLUMN_WORDS: Readonly<Record<keyof TrajectoryRow, string>> = {
+const COLUMN_WORDS: Readonly<Record<keyof TrajectoryRow, string>> = {
   position: 'place of the trajectory in the log, from 1',
   time: 'when it was logged, in milliseconds since 1970',
   actor: 'who played it',
