@@ -20,11 +20,14 @@ export function recordLog(magic: Buffer, records: Iterable<Buffer>): Buffer {
   }
   for (const record of records) {
     let from = 0
+    // A first piece may be empty: a head alone fills the block.
+    let begins = true
     do {
       if (BLOCK - (at % BLOCK) < HEAD) push(Buffer.alloc(BLOCK - (at % BLOCK)))
       const end = Math.min(record.length, from + BLOCK - (at % BLOCK) - HEAD)
-      push(piece(kindOf(from === 0, end === record.length), record.subarray(from, end)))
+      push(piece(kindOf(begins, end === record.length), record.subarray(from, end)))
       from = end
+      begins = false
     } while (from < record.length)
   }
   return Buffer.concat(out)
