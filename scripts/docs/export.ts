@@ -19,7 +19,7 @@ const NOTES = `## How others read them
 | huggingface | \`datasets.load_dataset(path)\`, and \`hf upload NAME path --repo-type dataset\`. The folder must be new. A split \`in-domain\` is called \`in_domain\` there |
 | trl | \`datasets.load_dataset("json", data_files=path)\`. \`prompt\` is the first message and \`completion\` all others up to the last action. With several steps the completion has messages of the user between: train on those of the assistant alone |
 | metrics | \`wandb.log(metrics, step)\`, \`mlflow.log_metrics(metrics, step)\` |
-| wandb | \`wandb sync PATH\`, the project is \`rlanything\`. A step is an iteration |
+| wandb | \`wandb sync PATH/offline-run-*\`, the project is \`rlanything\`. A step is an iteration |
 | trackio | \`TRACKIO_DIR=PATH trackio show\`, from version 0.24. A second run is added to the folder, and the same run replaces itself |
 | otlp-json | any collector, at \`/v1/traces\` |
 

@@ -8,9 +8,7 @@ import importlib
 import json
 import math
 import os
-import struct
 import sys
-import zlib
 
 FOLDER = sys.argv[1]
 os.environ["TRACKIO_DIR"] = os.path.join(FOLDER, "trackio")  # It is read once, at the import.
@@ -167,37 +165,25 @@ def trackio_figures():
     compare_figures("trackio", found)
 
 
-def records_of(file):
-    """Yields the records of a log in LevelDB's framing, with checksums held: 7 bytes of the file's own, then blocks of 32 KiB."""
-    at, held = 7, b""
-    while at < len(file):
-        if 32768 - at % 32768 < 7:
-            at += 32768 - at % 32768
-        checksum, length, kind = struct.unpack("<IHB", file[at : at + 7])
-        data = file[at + 7 : at + 7 + length]
-        if zlib.crc32(data, zlib.crc32(bytes([kind]))) != checksum:
-            raise ValueError(f"the checksum at {at} is wrong")
-        at, held = at + 7 + length, held + data
-        if kind in (1, 4):
-            yield held
-            held = b""
-
-
 def wandb_figures():
-    from wandb.proto import wandb_internal_pb2 as types
+    """Reads by the program of the package, which inspects the latest run of a folder."""
+    import subprocess
+    import wandb
 
-    [name] = [name for name in os.listdir(path_of("wandb")) if name.endswith(".wandb")]
-    with open(os.path.join(path_of("wandb"), name), "rb") as file:
-        records = [types.Record.FromString(record) for record in records_of(file.read())]
-    kinds = [record.WhichOneof("record_type") for record in records]
+    home = path_of("wandb.cache")
+    os.makedirs(home)
+    [folder] = os.listdir(path_of("wandb"))
+    os.rename(os.path.join(path_of("wandb"), folder), os.path.join(home, folder))
+    os.symlink(folder, os.path.join(home, "latest-run"))
+    core = os.path.join(os.path.dirname(wandb.__file__), "bin", "wandb-core")
+    words = [core, "leet", "inspect", "-no-observability", "-json", home]
+    told = subprocess.run(words, capture_output=True, text=True, check=True, env={**os.environ, "HOME": home}).stdout
+    records = [json.loads(line) for line in told.splitlines()]
+    kinds = [record["type"] for record in records]
     if (kinds[:2], kinds[-1]) != (["header", "run"], "exit"):
         raise ValueError(f"the records are {kinds}")
-    found = {}
-    for record in records:
-        for item in record.history.item:
-            if not item.nested_key[0].startswith("_"):
-                found[(item.nested_key[0], record.history.step.num)] = json.loads(item.value_json)
-    compare_figures("wandb", found)
+    rows = [record["history"]["item"] for record in records if record["type"] == "history"]
+    compare_figures("wandb", {(key, row["_step"]): value for row in rows for key, value in row.items() if key[0] != "_"})
 
 
 FIGURES = {"tensorboard": tensorboard_figures, "trackio": trackio_figures, "wandb": wandb_figures}

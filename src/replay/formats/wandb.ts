@@ -18,14 +18,25 @@ const MAGIC = Buffer.from([...Buffer.from(':W&B'), 0xe1, 0xbe, 0])
 
 export const wandb: Exporter = {
   name: 'wandb',
-  summary: 'a folder for Weights & Biases, as its offline mode makes it: wandb sync PATH',
+  summary: 'a folder for Weights & Biases, as its offline mode makes it: wandb sync PATH/offline-run-*',
   async write(log, out) {
-    mkdirSync(out, { recursive: true })
-    const file = join(out, `run-${log.run}.wandb`)
+    // Without this name `wandb sync` takes the run as one that was online.
+    const folder = join(out, `offline-run-${timeName(startsOf(log).first.time)}-${log.run}`)
+    mkdirSync(folder, { recursive: true })
+    const file = join(folder, `run-${log.run}.wandb`)
     const rows = stepRows(metricRows(log))
     writeFileSync(file, recordLog(MAGIC, recordsOf(log, rows)))
     return `${rows.length} steps in ${file}`
   },
+}
+
+/** Last second of the year 9999. A clock in a log may be beyond any calendar. */
+const LAST_MS = 253_402_300_799_000
+
+/** Returns the moment as `20261231_235959`. */
+function timeName(ms: number): string {
+  const digits = new Date(Math.min(ms, LAST_MS)).toISOString().replace(/\D/g, '')
+  return `${digits.slice(0, 8)}_${digits.slice(8, 14)}`
 }
 
 /** Numbers of the fields of a `Record`. */
