@@ -8,6 +8,7 @@ import { asyncApiDoc } from './docs/asyncapi.ts'
 import { configDoc } from './docs/config.ts'
 import { errorsDoc } from './docs/errors.ts'
 import { eventsDoc } from './docs/events.ts'
+import { exportDoc } from './docs/export.ts'
 import type { GeneratedDoc } from './docs/generated.ts'
 import { machineDocs } from './docs/machines.ts'
 import { rulesDoc } from './docs/rules.ts'
@@ -19,6 +20,7 @@ const docs: readonly GeneratedDoc[] = [
   eventsDoc(),
   asyncApiDoc(),
   errorsDoc(),
+  exportDoc(),
   rulesDoc(),
   ...apiDocs(),
 ]

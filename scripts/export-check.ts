@@ -1,7 +1,8 @@
 /**
  * Reads each export of the committed run by what others read with, and compares every value with what was written.
  *
- * npm run -s export:check    RL_EXPORT_PYTHON names a Python with pyarrow, pandas, polars, duckdb and tensorboard
+ * npm run -s export:check    RL_EXPORT_PYTHON names a Python with pyarrow, pandas, polars, duckdb, datasets,
+ *                            tensorboard, trackio and wandb
  *
  * A reader that is missing is named SKIP. The last line is formats=N readers=N differences=N
  */

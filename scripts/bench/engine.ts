@@ -2,7 +2,10 @@
  * The ALFWorld engine on one core, over a fixed mix of games of all six kinds. The games are the real ones if
  * ../shared/data/alfworld exists, else the test fixtures.
  */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { openDataset, TASK_KINDS } from '../../src/environments/alfworld/dataset.ts'
@@ -15,6 +18,8 @@ const SHARED = '../shared/data/alfworld'
 const GAMES_A_KIND = 10
 const STEPS = 40
 const ROUNDS = 9
+/** Ticks of a round through the server. */
+const SERVED_TICKS = 200
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
@@ -26,6 +31,7 @@ const perGame = `${note}; per game the median of ${ROUNDS} rounds`
 measureLoad()
 measureMemory()
 measureSteps()
+await measureServing()
 
 /** The same games every time: spread evenly over the sorted list of each kind. */
 async function gameTexts(): Promise<string[]> {
@@ -126,6 +132,46 @@ function measureSteps(): void {
   })
   report({ suite: 'engine', name: 'reset_ms', value: reset, unit: 'ms', goal: '<= 0.5', n, note })
 }
+
+/** Random play through `rl alfworld serve`: one process serves, and this one asks, a line for all slots at once. */
+async function measureServing(): Promise<void> {
+  const slots = 64
+  const words = ['src/rl.ts', 'alfworld', 'serve', '--limit', String(slots), '--max-slots', String(slots)]
+  const child = spawn(process.execPath, words, { stdio: ['pipe', 'pipe', 'ignore'] })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const ask = async (questions: readonly object[]): Promise<ServedTurn[]> => {
+    child.stdin.write(`${JSON.stringify(questions)}\n`)
+    return JSON.parse((await lines.next()).value)
+  }
+  const { below } = rng(seedOf(1))
+  let turns = await ask(Array.from({ length: slots }, (_, slot) => ({ do: 'reset', slot })))
+  const rates: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const start = performance.now()
+    let steps = 0
+    for (let k = 0; k < SERVED_TICKS; k++) {
+      const asked = turns.map(({ done, admissible }, slot) =>
+        done ? { do: 'reset', slot } : { do: 'step', slot, action: admissible[below(admissible.length)] },
+      )
+      steps += turns.filter(({ done }) => !done).length
+      turns = await ask(asked)
+    }
+    rates.push((1000 * steps) / (performance.now() - start))
+  }
+  child.stdin.end()
+  await once(child, 'close')
+  report({
+    suite: 'engine',
+    name: 'serve_steps_per_s',
+    value: median(rates),
+    unit: '1/s',
+    goal: '>= 10000',
+    n: ROUNDS,
+    note: `rl alfworld serve in one process, asked by one Node client; ${slots} generated games, a line a tick`,
+  })
+}
+
+type ServedTurn = { readonly done: boolean; readonly admissible: readonly string[] }
 
 function played(game: Game, seed: number): State {
   const { below } = rng(seedOf(seed))

@@ -7,7 +7,7 @@ import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
 /** A timer holds 24 days at most. */
 const MOST_SECONDS = 1_000_000
 
-const FORMATS = EXPORTERS.map(({ name, summary }) => `  ${name.padEnd(11)}  ${summary}`).join('\n')
+const FORMATS = EXPORTERS.map(({ name, summary }) => `  ${name.padEnd(14)}  ${summary}`).join('\n')
 
 export const command: Command = {
   summary: 'a run for other tools: trajectories with advantages, and figures',

@@ -54,6 +54,11 @@ const environmentShape = {
     .min(2)
     .default(4)
     .describe('Smallest group that is learned from. Faults can take rollouts from a group.'),
+  taskTypes: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe('Types of tasks that are taken, by the names of the setting. Absent: all.'),
   frames: z
     .boolean()
     .default(false)

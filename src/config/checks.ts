@@ -36,6 +36,7 @@ export function checkConfig(config: Config, setting: Setting | undefined, refuse
   }
   checkSense(config, refuse)
   if (setting) checkSeeing(setting, config, refuse)
+  if (setting) checkTypes(setting, config, refuse)
   if (setting && !setting.simulated) checkParts(setting, config, refuse)
   if (setting?.judging?.by === 'tests' && config.rewardModel.mode !== 'off')
     if (config.rewardModel.judging !== 'group')
@@ -249,6 +250,25 @@ function checkPublishing(config: Config, name: 'policy' | 'rewardModel', refuse:
 }
 
 /** Refuses a part that the setting lacks, before anything starts. */
+/** Types of tasks are those of the setting. */
+function checkTypes(
+  { name, taskTypes: known = [] }: Setting,
+  { environment: { taskTypes = [] } }: Config,
+  refuse: Refuse,
+): void {
+  const odd = taskTypes.find((type) => !known.includes(type))
+  if (odd === undefined) return
+  const near = nearest(odd, known)
+  if (known.length === 0)
+    refuse('environment.taskTypes', `the setting '${name}' has no types`, 'remove the key')
+  else
+    refuse(
+      'environment.taskTypes',
+      `the setting '${name}' has no type '${odd}'`,
+      near === null ? `the types are ${known.join(', ')}` : `did you mean ${near}?`,
+    )
+}
+
 function checkParts(setting: Setting, config: Config, refuse: Refuse): void {
   const { environment, rewardModel } = config
   const lacks = (part: string) => `the setting '${setting.name}' has no ${part}`

@@ -5,6 +5,12 @@
 export type { Config } from '../config-schema/schema.ts'
 export type { ChatMessage, Generation, ToolSpec } from '../models/port.ts'
 export { type Rng, rng, type Seed, seedOf } from '../random.ts'
+export {
+  type AlfworldEngine,
+  type AlfworldGame,
+  type AlfworldState,
+  alfworldEngine,
+} from './alfworld/entry.ts'
 export { type Causes, PLAIN_CAUSES } from './causes.ts'
 export { defineCommand, type SettingCommand } from './command.ts'
 export { openSetting } from './open.ts'

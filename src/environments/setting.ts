@@ -49,6 +49,8 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   readonly acting?: Choosing<E> | Texts<E>
   /** Other ways to act, by the value of the setting's own key `acting`. A bridge has some. */
   readonly actings?: Readonly<Record<string, Choosing<E> | Texts<E>>>
+  /** The names that `environment.taskTypes` may have. Absent if the setting has no types to choose. */
+  readonly taskTypes?: readonly string[]
   /** How an episode looks, for models that see and for people who watch. */
   readonly pictures?: Pictures<E, Section>
   /** How a reward model judges. */

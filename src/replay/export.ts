@@ -1,6 +1,7 @@
 /** A run for other tools: its trajectories with rewards and advantages, and its figures, as plain rows. */
 import { type BatchSettings, policyAdvantages } from '../actors/policy/policy-advantages.ts'
 import type { JudgedStep } from '../actors/policy/rewarded-rollout.ts'
+import { samplingOf } from '../actors/policy/sampling.ts'
 import { loggedConfig } from '../config.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -100,6 +101,7 @@ type Elsewhere = (
 function openRows(log: LogReader): { readonly see: (task: Known) => void; readonly row: Elsewhere } {
   /** Tasks by slot and id: two slots may have come to the same task. */
   const tasks = new Map<string, Known['data']['task']>()
+  const temperatureOf = temperatures(log)
   const fact = <T extends Found>(type: T, key: string): EventData<T> | null => {
     const event = log.byKey(`${type}/${key}`)
     return event?.type === type ? (event.data as EventData<T>) : null
@@ -112,11 +114,27 @@ function openRows(log: LogReader): { readonly see: (task: Known) => void; readon
         event,
         ...credit,
         task: tasks.get(`${slot} ${task}`) ?? null,
+        temperature: temperatureOf(event),
         judged: Array.from({ length: steps }, (_, step) => fact('StepScored', `${rollout}/${step}`)),
         tested: fact('ProgramTested', rollout),
         frames: fact('FramesRecorded', rollout),
       })
     },
+  }
+}
+
+/**
+ * Returns the temperature at which a trajectory was sampled, by the config that held then. It is null if agents outside play: they
+ * choose it.
+ */
+function temperatures(log: LogReader): (trajectory: Trajectory) => number | null {
+  const starts = [...log.events({ types: ['RunStarted'] })].map(({ position, data }) => {
+    const { policy, evaluation, environment } = loggedConfig(data.config)
+    return { position, outside: environment.player === 'gateway', sampling: samplingOf(policy, evaluation) }
+  })
+  return ({ position, data }) => {
+    const start = starts.findLast((one) => one.position < position)
+    return !start || start.outside ? null : start.sampling(data.purpose === 'evaluation').temperature
   }
 }
 

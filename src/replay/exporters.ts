@@ -1,29 +1,22 @@
 /** Formats of a run for other tools: ours, and those of a user's module. */
-import { once } from 'node:events'
-import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { RlError } from '../errors.ts'
-import type { LogReader } from '../events/log-reader.ts'
-import { startsOf } from '../events/starts.ts'
 import { refuseUnread } from '../registry.ts'
 import { type CallLimit, type Check, callWithin, type UserCall } from '../user-code.ts'
 import { flattened, loadUserModule } from '../user-module.ts'
 import { metricRows, trajectoryRows } from './export.ts'
+import { type Exporter, originOf, writeLines, writePieces } from './exporter.ts'
 import { critiques, demonstrations } from './fine-tuning.ts'
+import { huggingFace } from './formats/hugging-face.ts'
+import { trackio } from './formats/trackio.ts'
+import { trl } from './formats/trl.ts'
+import { wandb } from './formats/wandb.ts'
 import { otlpPieces } from './otlp.ts'
 import { writeParquet } from './parquet.ts'
 import { tensorboardFile } from './tensorboard.ts'
 import type { TrajectoryRow } from './trajectory-row.ts'
-
-export type Exporter = {
-  /** Name for `--format`. */
-  readonly name: string
-  /** A line for `rl export --help`. */
-  readonly summary: string
-  /** Writes the log to a path in this format. Resolves to a line about the written files. */
-  readonly write: (log: LogReader, out: string) => Promise<string>
-}
 
 export const EXPORTERS: readonly Exporter[] = [
   {
@@ -76,6 +69,10 @@ export const EXPORTERS: readonly Exporter[] = [
       return `${rows.length} summaries in ${file}`
     },
   },
+  trl,
+  huggingFace,
+  wandb,
+  trackio,
 ]
 
 /** Time limit of a user's exporter, in seconds. */
@@ -135,16 +132,6 @@ function invalid(file: string, message: string): RlError {
   })
 }
 
-/** Words about a run for a file's metadata, by Parquet's custom of prefixes. */
-function originOf(log: LogReader): Readonly<Record<string, string>> {
-  const { configDigest, codeVersion } = startsOf(log).last.data
-  return {
-    'rlanything.run': log.run,
-    'rlanything.config_digest': configDigest,
-    'rlanything.code_version': codeVersion,
-  }
-}
-
 /** Rows that wait for the first trained one. */
 const MOST_HELD = 5_000
 
@@ -169,24 +156,3 @@ export function* lineRows(rows: Iterable<TrajectoryRow>): Generator<object> {
 
 const withoutNulls = (row: TrajectoryRow): object =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null))
-
-function writeLines(path: string, rows: Iterable<object>): Promise<number> {
-  return writePieces(path, linesOf(rows))
-}
-
-function* linesOf(rows: Iterable<object>): Generator<string> {
-  for (const row of rows) yield `${JSON.stringify(row)}\n`
-}
-
-/** Writes the pieces. Resolves to their number. */
-async function writePieces(path: string, pieces: Iterable<string>): Promise<number> {
-  const out = createWriteStream(path)
-  let count = 0
-  for (const piece of pieces) {
-    count++
-    if (!out.write(piece)) await once(out, 'drain')
-  }
-  out.end()
-  await once(out, 'close')
-  return count
-}

@@ -17,6 +17,12 @@ const TYPES: Readonly<Record<Kind, Pick<SchemaElement, 'type' | 'converted_type'
 
 const ROW_GROUP = 1_000
 
+export type ParquetFile = {
+  readonly add: (row: TrajectoryRow) => Promise<void>
+  /** Writes what is held, and the end of the file. */
+  readonly end: () => Promise<void>
+}
+
 /**
  * Writes all rows. Resolves to their number.
  *
@@ -27,25 +33,40 @@ export async function writeParquet(
   rows: Iterable<TrajectoryRow>,
   origin: Readonly<Record<string, string>> = {},
 ): Promise<number> {
+  const file = openParquet(path, origin)
+  let count = 0
+  for (const row of rows) {
+    await file.add(row)
+    count++
+  }
+  await file.end()
+  return count
+}
+
+/** Opens a new file for rows. A file without rows has the columns all the same. */
+export function openParquet(path: string, origin: Readonly<Record<string, string>>): ParquetFile {
   const kvMetadata = Object.entries(origin).map(([key, value]) => ({ key, value }))
   const writer = new ParquetWriter({ writer: fileWriter(path), schema: schema(), kvMetadata })
   let group: TrajectoryRow[] = []
-  let count = 0
+  let groups = 0
   const flush = async () => {
     const names = Object.keys(COLUMNS) as (keyof TrajectoryRow)[]
     await writer.write({
       columnData: names.map((name) => ({ name, data: group.map((row) => cellOf(name, row)) })),
     })
     group = []
+    groups++
   }
-  for (const row of rows) {
-    group.push(row)
-    count++
-    if (group.length === ROW_GROUP) await flush()
+  return {
+    async add(row) {
+      group.push(row)
+      if (group.length === ROW_GROUP) await flush()
+    },
+    async end() {
+      if (group.length > 0 || groups === 0) await flush()
+      await writer.finish()
+    },
   }
-  if (group.length > 0 || count === 0) await flush()
-  await writer.finish()
-  return count
 }
 
 function cellOf(name: keyof TrajectoryRow, row: TrajectoryRow): unknown {

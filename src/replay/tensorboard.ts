@@ -4,6 +4,7 @@
  */
 import { itemAt } from '../item-at.ts'
 import type { MetricRow } from './export.ts'
+import { bytes, double, float, integer } from './formats/protocol-buffers.ts'
 
 /** Returns the bytes of one file `events.out.tfevents.*`. */
 export function tensorboardFile(rows: Iterable<MetricRow>): Buffer {
@@ -46,31 +47,4 @@ export function crc32c(data: Uint8Array): number {
   let crc = 0xffffffff
   for (const byte of data) crc = (crc >>> 8) ^ itemAt(TABLE, (crc ^ byte) & 0xff)
   return (crc ^ 0xffffffff) >>> 0
-}
-
-function varint(value: number): Buffer {
-  const out: number[] = []
-  let rest = value
-  for (; rest > 0x7f; rest = Math.floor(rest / 128)) out.push((rest % 128) | 0x80)
-  return Buffer.from([...out, rest])
-}
-
-function integer(field: number, value: number): Buffer {
-  return Buffer.concat([varint(field << 3), varint(value)])
-}
-
-function double(field: number, value: number): Buffer {
-  const data = Buffer.alloc(8)
-  data.writeDoubleLE(value)
-  return Buffer.concat([varint((field << 3) | 1), data])
-}
-
-function bytes(field: number, data: Buffer): Buffer {
-  return Buffer.concat([varint((field << 3) | 2), varint(data.length), data])
-}
-
-function float(field: number, value: number): Buffer {
-  const data = Buffer.alloc(4)
-  data.writeFloatLE(value)
-  return Buffer.concat([varint((field << 3) | 5), data])
 }

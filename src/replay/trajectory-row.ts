@@ -15,6 +15,8 @@ export type TrajectoryFacts = {
   readonly event: Pick<LoggedEvent<'TrajectoryCompleted'>, 'position' | 'time' | 'actor' | 'data'>
   /** Null if the log begins after it. */
   readonly task: Task | null
+  /** Temperature of sampling. Null if an agent outside chose it. */
+  readonly temperature: number | null
   /** [steps] judgements. Null for a step that was not judged. */
   readonly judged: readonly (Judged | null)[]
   /**
@@ -132,6 +134,7 @@ export const COLUMNS = {
   index: field('int', 'one', 'index'),
   seed: column('json', 'one', ({ event }) => [...event.data.seed], ['seed']),
   policy_version: field('int', 'one', 'policyVersion'),
+  temperature: column('double', 'one', ({ temperature }) => temperature),
   prompt_sha256: column('text', 'one', ({ event }) => event.data.promptSha256 ?? null, ['promptSha256']),
   /** In [0, 1]. Null if the environment abstained, like the next column. */
   outcome: column('double', 'one', ({ event }) => scored(event.data)?.value ?? null, [

@@ -81,6 +81,19 @@ test('a key in the wrong section is pointed to the right one', () => {
   )
 })
 
+test('types of tasks are those of the setting', () => {
+  const { environment } = loadConfig({ set: ['environment.taskTypes=[pick_two_obj_and_place]'] })
+  assert.equal(environment.taskTypes, ['pick_two_obj_and_place'])
+  const odd = refusal({ set: ['environment.taskTypes=[pick_two_objs_and_place]'] })
+  assert.match(
+    odd.message,
+    /environment\.taskTypes: the setting 'alfworld' has no type 'pick_two_objs_and_place'/,
+  )
+  assert.is(odd.hint, 'did you mean pick_two_obj_and_place?')
+  const none = refusal({ set: ['environment.name=gym', 'environment.gym.id=x', 'environment.taskTypes=[a]'] })
+  assert.match(none.message, /the setting 'gym' has no types/)
+})
+
 test('unknown names in --set and in the environment are refused as such', () => {
   const set = refusal({ set: ['polcy.temperature=1'] })
   assert.match(set.message, /--set polcy\.temperature: unknown key 'polcy'/)

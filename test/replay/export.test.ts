@@ -98,6 +98,36 @@ test('what trains and judges a step is in its row: task, outcome, votes, critiqu
   log.close()
 })
 
+test('the temperature of a rollout is that of the config which held then, and null if an agent outside chose it', () => {
+  const root = temporaryFolder()
+  const source = unpackFixture(root)
+  const temperaturesOf = (environment: object, evaluation: object) => {
+    const changed = copyRun(source, runFolder(`at-${JSON.stringify(environment).length}`, root), {
+      change(event) {
+        if (event.type !== 'RunStarted') return event
+        const { config } = event.data
+        const told = (section: 'environment' | 'evaluation', more: object) => ({
+          ...Object(config[section]),
+          ...more,
+        })
+        const given = {
+          environment: told('environment', environment),
+          evaluation: told('evaluation', evaluation),
+        }
+        return { ...event, data: { ...event.data, config: { ...config, ...given } } }
+      },
+    })
+    const log = openLogReader(changed.log)
+    const found = new Set(
+      [...trajectoryRows(log)].map((row) => `${row.purpose === 'evaluation'} ${row.temperature}`),
+    )
+    log.close()
+    return [...found].sort()
+  }
+  assert.equal(temperaturesOf({}, { temperature: 0.25 }), ['false 1', 'true 0.25'])
+  assert.equal(temperaturesOf({ player: 'gateway' }, {}), ['false null', 'true null'])
+})
+
 test('partial credit, and an abstention come out as they are', () => {
   const root = temporaryFolder()
   const source = unpackFixture(root)

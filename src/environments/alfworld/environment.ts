@@ -19,14 +19,7 @@ import { expertChoice } from './expert.ts'
 import { chooseGames, type ReadGame } from './fit-games.ts'
 import { type Game, loadGame } from './game.ts'
 import { splitTask } from './game-file.ts'
-import {
-  buildGame,
-  draftGame,
-  EVEN_SHARES,
-  isUnseenPair,
-  type Pairs,
-  type Shares,
-} from './generator/generate.ts'
+import { buildGame, draftGame, isUnseenPair, type Pairs, type Shares } from './generator/generate.ts'
 import { type Difficulty, larger, type RoomSize, SIZES } from './generator/size.ts'
 import { beginKnowledge, type Knowledge, observe } from './knowledge.ts'
 import { briefing, rewriteByAnswer } from './language-rewrite.ts'
@@ -35,7 +28,7 @@ import { fallsOf, progressOf, remainingOf, shortenedBy } from './progress.ts'
 import { type Recipe, recipeOf, sentenceOfGoal, taskOf } from './recipe.ts'
 import { type RewriteOptions, rewriteGoal, rewrittenGame } from './rewrite.ts'
 import { solve } from './solver.ts'
-import { type Goal, goalOfProblem, sentenceOf } from './tasks.ts'
+import { type Goal, goalOfProblem, sentenceOf, TASK_TYPES, type TaskType } from './tasks.ts'
 import { alfworldWords } from './words.ts'
 
 /**
@@ -50,8 +43,6 @@ type GeneratedSource = {
   readonly size: Difficulty | RoomSize
   /** Factor by which ood rooms are larger. Default: 1.5. */
   readonly oodFactor?: number
-  /** Default: equal shares of all six types. */
-  readonly shares?: Shares
 }
 
 /**
@@ -67,6 +58,8 @@ type FolderSource = {
 
 export type AlfworldOptions = {
   readonly source: GeneratedSource | FolderSource
+  /** Types of tasks, rewritten ones too. Default: all. */
+  readonly types?: readonly TaskType[]
   /** Number of games kept ready. Default: 256. */
   readonly cachedGames?: number
   /** Default: the task type stays, and critiques guide. */
@@ -106,6 +99,7 @@ export interface AlfworldEnvironment extends Environment {
  */
 export function alfworldEnvironment({
   source,
+  types = TASK_TYPES,
   cachedGames = 256,
   rewrite,
 }: AlfworldOptions): AlfworldEnvironment {
@@ -139,8 +133,8 @@ export function alfworldEnvironment({
   return {
     tasks: async (split) => {
       return source.kind === 'generated'
-        ? generatedTasks(source, knownSplit(split))
-        : folderTasks(source, split, await (dataset ?? openOnce(source.path))())
+        ? generatedTasks(source, knownSplit(split), types)
+        : folderTasks(source, split, types, await (dataset ?? openOnce(source.path))())
     },
     reset: async (task, { maxSteps }) => episode(task, initialState(await gameFor(task), { maxSteps })),
     describe: async (task) => {
@@ -150,11 +144,16 @@ export function alfworldEnvironment({
     rewrite: async (request) =>
       rewriteGoal(await gameFor(originalOf(request.task)), request, {
         ...rewrite,
-        allow: allowedFor(request.task),
+        allow: allowedFor(request.task, types),
       }),
     briefing: async (request) => briefing(await gameFor(originalOf(request.task)), request),
     rewriteAs: async (request, answer) =>
-      rewriteByAnswer(await gameFor(originalOf(request.task)), request, answer, allowedFor(request.task)),
+      rewriteByAnswer(
+        await gameFor(originalOf(request.task)),
+        request,
+        answer,
+        allowedFor(request.task, types),
+      ),
     validate: async (task) => {
       const start = initialState(await gameFor(task))
       if (start.won) return { ok: false, reason: 'the goal holds at the start' }
@@ -186,11 +185,12 @@ function expertFrom(first: Knowledge): Expert {
   }
 }
 
-/** A training task never becomes one whose pair is kept for ood tests. */
-function allowedFor(task: Task): (goal: Goal) => boolean {
+/** A training task never becomes one whose pair is kept for ood tests, or of another type than those. */
+function allowedFor(task: Task, types: readonly TaskType[]): (goal: Goal) => boolean {
   const recipe = recipeOf(task)
-  return ({ object, target }) =>
-    recipe.source !== 'generated' || recipe.pairs !== 'seen' || !isUnseenPair(object, target)
+  return ({ type, object, target }) =>
+    types.includes(type) &&
+    (recipe.source !== 'generated' || recipe.pairs !== 'seen' || !isUnseenPair(object, target))
 }
 
 /** Returns the original task of a rewritten task's room. */
@@ -209,12 +209,14 @@ function knownSplit(split: string): Split {
 }
 
 async function generatedTasks(
-  { seed, counts, size, oodFactor = 1.5, shares = EVEN_SHARES }: GeneratedSource,
+  { seed, counts, size, oodFactor = 1.5 }: GeneratedSource,
   split: Split,
+  types: readonly TaskType[],
 ): Promise<Task[]> {
   const own = typeof size === 'string' ? SIZES[size] : size
   const pairs: Pairs = split === 'ood' ? 'unseen' : 'seen'
   const sized = split === 'ood' ? larger(own, oodFactor) : own
+  const shares: Shares = Object.fromEntries(types.map((type) => [type, 1]))
   const tasks: Task[] = []
   for (let index = 0; index < counts[split]; index++) {
     // Thousands take seconds. Other work of this process must get its turn.
@@ -229,7 +231,15 @@ async function generatedTasks(
 /** Number of games that are drafted between two turns of the event loop. */
 const DRAFTED_AT_ONCE = 16
 
-async function folderTasks({ counts }: FolderSource, split: string, { games }: Dataset): Promise<Task[]> {
+async function folderTasks(
+  { counts }: FolderSource,
+  split: string,
+  types: readonly TaskType[],
+  dataset: Dataset,
+): Promise<Task[]> {
+  const games = dataset.games.filter(
+    ({ kind }) => types === TASK_TYPES || types.some((type) => type === kind),
+  )
   const named = (name: string) => games.filter((entry) => entry.split === name)
   const others = games.filter((entry) => !['train', 'valid_seen', 'valid_unseen'].includes(entry.split ?? ''))
   const first = (...lists: GameEntry[][]) => lists.find((list) => list.length > 0) ?? []

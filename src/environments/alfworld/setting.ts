@@ -4,6 +4,7 @@ import { folderCounts, generatedCounts } from '../source.ts'
 import { CAUSES } from './causes.ts'
 import { commands } from './commands.ts'
 import type { AlfworldEnvironment } from './environment.ts'
+import { TASK_TYPES } from './tasks.ts'
 
 /** Games kept ready: some 100 kB each. */
 const CACHED_GAMES = 1024
@@ -13,12 +14,14 @@ export const setting = defineSetting<AlfworldEnvironment>({
   summary: 'text games about a household, generated or real (ALFWorld)',
   async open(config) {
     const { source, data, seed, difficulty } = config.environment
+    const { taskTypes } = config.environment
     const { alfworldEnvironment } = await import('./environment.ts')
     return alfworldEnvironment({
       source:
         source === 'data'
           ? { kind: 'folder', path: data ?? '', counts: folderCounts(config) }
           : { kind: 'generated', seed, counts: generatedCounts(config), size: difficulty },
+      ...(taskTypes ? { types: TASK_TYPES.filter((type) => taskTypes.includes(type)) } : {}),
       cachedGames: CACHED_GAMES,
       rewrite: {
         anyType: config.adaptation.anyType ?? false,
@@ -32,6 +35,7 @@ export const setting = defineSetting<AlfworldEnvironment>({
     words: (environment) => environment.words(),
     prompts: { numbered: 'alfworld-policy', free: 'alfworld-policy-free' },
   },
+  taskTypes: TASK_TYPES,
   judging: { by: 'steps', causes: CAUSES, prompt: 'alfworld-judge' },
   rewriting: {
     follows: ['anyType', 'choice'],

@@ -9,7 +9,7 @@ import { isUnseenPair } from '../../../src/environments/alfworld/generator/gener
 import { canonicalType } from '../../../src/environments/alfworld/generator/tables.ts'
 import { writeGame } from '../../../src/environments/alfworld/generator/write.ts'
 import { withWalkthrough } from '../../../src/environments/alfworld/rewrite.ts'
-import { goalOfProblem, goalOfSentence } from '../../../src/environments/alfworld/tasks.ts'
+import { goalOfProblem, goalOfSentence, TASK_TYPES } from '../../../src/environments/alfworld/tasks.ts'
 import type { RlError } from '../../../src/errors.ts'
 import { seedOf } from '../../../src/random.ts'
 import { FIXTURES } from './games.ts'
@@ -111,6 +111,51 @@ test('real games: played from a folder, judged, and rewritten without leaving it
     const progress = await environment.progress(rewrite.task, seed, actions)
     assert.is(progress?.length, 2)
   } else assert.match(rewrite.refused, /goals/)
+})
+
+test('types choose the tasks of each split, generated or read, and what they are rewritten to', async () => {
+  const types = ['pick_two_obj_and_place', 'look_at_obj_in_light'] as const
+  const kindsOf = (tasks: readonly { readonly kind: string }[]) =>
+    [...new Set(tasks.map(({ kind }) => kind))].sort()
+  const made = alfworldEnvironment({
+    source: { kind: 'generated', seed: 1, size: 'easy', counts: { train: 12, 'in-domain': 12, ood: 12 } },
+    types,
+    rewrite: { anyType: true },
+  })
+  for (const split of ['train', 'in-domain', 'ood'] as const)
+    assert.equal(kindsOf(await made.tasks(split)), types.toSorted(), split)
+  const [task] = await made.tasks('train')
+  for (let at = 0; at < 10 && task; at++) {
+    const seed = [at, 1] as const
+    const request = { task, direction: 'harder', accuracy: 0.9, critique: '', taken: [], seed } as const
+    const rewrite = await made.rewrite(request)
+    if ('task' in rewrite)
+      assert.ok(
+        types.some((type) => type === rewrite.task.kind),
+        rewrite.task.kind,
+      )
+  }
+  const out = mkdtempSync(join(tmpdir(), 'alfworld-'))
+  try {
+    const kinds: string[] = []
+    for (const number of [1, 2, 3, 4, 5, 6, 7, 8]) {
+      const game = withWalkthrough(roomOf(number, 'easy'))
+      const goal = goalOfProblem(game.file.pddl_problem)
+      assert.ok(goal)
+      kinds.push(goal.type)
+      await writeGame(join(out, 'json_2.1.1', 'train'), game, goal)
+    }
+    const [type] = kinds
+    const read = alfworldEnvironment({
+      source: { kind: 'folder', path: out },
+      types: TASK_TYPES.filter((one) => one === type),
+    })
+    const tasks = await read.tasks('train')
+    assert.equal(kindsOf(tasks), [type])
+    assert.is(tasks.length, kinds.filter((one) => one === type).length)
+  } finally {
+    rmSync(out, { recursive: true })
+  }
 })
 
 test('games that are not marked as solvable are left out, and another game takes their place', async () => {
