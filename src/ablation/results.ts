@@ -2,9 +2,11 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { parse } from 'yaml'
 import { z } from 'zod'
-import { type Config, loadConfig, loggable, loggedConfig } from '../config.ts'
+import { type Config, loggable, loggedConfig } from '../config.ts'
 import { explain, RlError } from '../errors.ts'
+import { findFile } from '../package.ts'
 import { safeParse } from '../safe-parse.ts'
 import { regimeFile, regimeNames } from './regimes.ts'
 import { rowSchema } from './row.ts'
@@ -71,12 +73,21 @@ export function writeResults(path: string, results: Results): void {
   renameSync(part, path)
 }
 
-/** The contrast that its config names. Files of a regime that named none then take the one that it names now. */
-export function primaryOf(results: Pick<Results, 'config' | 'regime'>): string | null {
-  const own = baseConfig(results).evaluation.contrast
-  if (own !== undefined || results.regime === null || !regimeNames().includes(results.regime))
-    return own ?? null
-  return loadConfig({ file: regimeFile(results.regime) }).evaluation.contrast ?? null
+const naming = z.looseObject({ evaluation: z.looseObject({ contrast: z.string().optional() }).optional() })
+
+/**
+ * The contrast that its config names. Files of a regime that named none then take the one that it names now. The config is not
+ * checked: pages show ablations of settings that they do not load.
+ */
+export function primaryOf({ config, regime }: Pick<Results, 'config' | 'regime'>): string | null {
+  const own = contrastIn(config)
+  if (own !== null || regime === null || !regimeNames().includes(regime)) return own
+  return contrastIn(parse(readFileSync(findFile(regimeFile(regime)), 'utf8')))
+}
+
+function contrastIn(config: unknown): string | null {
+  const read = safeParse(naming, config)
+  return (read.success && read.data.evaluation?.contrast) || null
 }
 
 export function baseConfig({ config }: Pick<Results, 'config'>): Config {

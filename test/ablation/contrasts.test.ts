@@ -91,6 +91,15 @@ test('success at the lower temperature is a metric of its own', () => {
   )
 })
 
+test('contrasts are told of a setting that this process has not loaded', () => {
+  const { rows } = resultsOf({ 'outcome-only': 50, policy: 60 })
+  const config = { environment: { name: 'elsewhere' }, evaluation: { contrast: 'policy - outcome-only' } }
+  const named = contrastsOf({ config, regime: null, rows })
+  assert.ok(named.some(({ primary }) => primary))
+  const regime = contrastsOf({ config: { environment: { name: 'elsewhere' } }, regime: 'coding', rows })
+  assert.is(regime.filter(({ primary }) => primary).length, 0, 'its two settings were not played')
+})
+
 test('a contrast names two settings', () => {
   assert.equal(pairNamed('policy+reward - outcome-only'), ['outcome-only', 'policy+reward'])
   for (const text of ['', 'policy', 'policy - polcy', 'policy-outcome-only'])
