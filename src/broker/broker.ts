@@ -100,7 +100,8 @@ export async function startBroker({
   const free = async () =>
     member?.port ?? place?.port ?? (await firstFree(known, host)) ?? (await freePort(host))
   let port = await free()
-  const monitor = wanted.monitor ?? (place && !place.cluster ? await freeMonitor() : null)
+  const hasMonitor = wanted.monitor === undefined && place !== undefined && !place.cluster
+  let monitor = wanted.monitor ?? (hasMonitor ? await freeMonitor() : null)
   let guard: ChildProcess | null = null
   let ready = false
   let stopped = false
@@ -203,6 +204,7 @@ export async function startBroker({
           onRestart?.(`nats-server cannot be started, and is tried again: ${explain(error)}`)
           tellAt = performance.now() + TELL_MS
         }
+        if (hasMonitor) monitor = await freeMonitor()
         await pause(Math.min(2_000, 100 * 2 ** attempt))
       }
     }
@@ -216,6 +218,7 @@ export async function startBroker({
       // Somebody may have taken the port between the look and the start.
       if (attempt === 2 || member) throw error
       port = await freePort(host)
+      if (hasMonitor) monitor = await freeMonitor()
     }
   }
   const look = place ? setInterval(refreshJoins, LOOK_MS) : undefined
@@ -223,7 +226,9 @@ export async function startBroker({
   return {
     url: url(),
     addressOf,
-    monitor: monitor && `http://${inUrl(monitor.host)}:${monitor.port}`,
+    get monitor() {
+      return monitor && `http://${inUrl(monitor.host)}:${monitor.port}`
+    },
     pid: () => (guard ? readPid(paths.pid) : null),
     restarts: () => restarts,
     restart(reason) {

@@ -259,6 +259,16 @@ test('the monitor tells of each queue what waits and what is in hand, as KEDA as
   await measured.close()
 })
 
+test('heads that start at the same moment find ports of their own, also for their monitors', async () => {
+  const heads = await Promise.all(
+    ['twin-a', 'twin-b', 'twin-c'].map((run) => startTestHead({ root, run, cluster: '127.0.0.1' })),
+  )
+  const monitors = heads.map(({ broker }) => broker?.monitor)
+  assert.is(new Set(monitors).size, 3)
+  for (const monitor of monitors) assert.is((await fetch(`${monitor}/healthz`)).status, 200)
+  await Promise.all(heads.map((head) => head.close()))
+})
+
 test('a monitor has the address that a person chose, and only of a broker that is alone', async () => {
   const port = 30_000 + (process.pid % 10_000)
   const chosen = await startTestHead({
