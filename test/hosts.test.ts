@@ -36,17 +36,31 @@ async function join(role: string, root: string, head: string): Promise<Started> 
   return startProcess(['src/main.ts', '--join', file], { RL_RUNS: root })
 }
 
+const DEADLINE_MS = 240_000
+
+/** Resolves to the status of a process. Ends it if it takes too long, and says what it printed. */
+async function ended({ process: child, status, output }: Started): Promise<number | null> {
+  const timer = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS)
+  try {
+    const found = await status
+    assert.is.not(found, null, `it did not end by itself: ${output()}`)
+    return found
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 test('policy and judge on two disks make the events of one machine', async () => {
   const one = temporaryFolder()
   const whole = startHead(one, RUN, SETTINGS)
-  assert.is(await whole.status, 0, whole.output())
+  assert.is(await ended(whole), 0, whole.output())
 
   const [a, b] = [temporaryFolder(), temporaryFolder()]
   const head = startHead(a, RUN, SETTINGS, {}, ['--cluster', CLUSTER, '--roles', 'policy,environment'])
   await until('a head', () => existsSync(runFolder(RUN, a).connection))
   const others = await Promise.all(['reward-model', 'adapter'].map((role) => join(role, b, a)))
-  assert.is(await head.status, 0, head.output() + others.map(({ output }) => output()).join('\n'))
-  for (const { status, output } of others) assert.is(await status, 0, `it ends with the run: ${output()}`)
+  assert.is(await ended(head), 0, head.output() + others.map(({ output }) => output()).join('\n'))
+  for (const other of others) assert.is(await ended(other), 0, `it ends with the run: ${other.output()}`)
 
   const [alone, apart] = [logIn(one), logIn(a)]
   assert.is(digestOf(apart.events()), digestOf(alone.events()))
@@ -83,7 +97,7 @@ test('policy and judge on two disks make the events of one machine', async () =>
 test('weights that nobody shared are an error that names the folder', async () => {
   const root = temporaryFolder()
   const head = startHead(root, RUN, SETTINGS)
-  assert.is(await head.status, 0, head.output())
+  assert.is(await ended(head), 0, head.output())
   const newest = path.join(runFolder(RUN, root).folder, 'checkpoints', 'policy', '00002')
   rmSync(newest, { recursive: true })
   process.env.RL_RUNS = root
