@@ -1,6 +1,7 @@
 import { parseCommandLine, portNumber, wholeNumber } from '../command-line.ts'
 import { awaitHead } from './await-head.ts'
 import type { Command } from './command.ts'
+import { interrupted } from './interrupted.ts'
 import { numberFlag, required, tokenFlag } from './model-flags.ts'
 
 export const command: Command = {
@@ -87,18 +88,4 @@ minutes for the head of its run. docs/gateway.md tells more.`,
     }
     return 0
   },
-}
-
-/** The first Ctrl-C lets calls in hand end, the second ends at once. */
-function interrupted(): Promise<void> {
-  return new Promise((resolve) => {
-    let asked = false
-    const stop = () => {
-      if (asked) process.exit(130)
-      asked = true
-      resolve()
-    }
-    process.on('SIGINT', stop)
-    process.on('SIGTERM', stop)
-  })
 }

@@ -7,6 +7,7 @@ import { openSetting, orClose } from '../environments/open.ts'
 import { LOOPBACK } from '../environments/own-machine.ts'
 import { loadSetting } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
+import { interrupted } from './interrupted.ts'
 import { required, tokenFlag } from './model-flags.ts'
 
 /** Longest time that a timer holds, in seconds. */
@@ -94,20 +95,6 @@ async function configOf(setting: string, file: string | undefined, set: readonly
   const own = isModule ? `environment={module: ${JSON.stringify(setting)}}` : `environment={name: ${setting}}`
   const alone = ['rewardModel.mode=off', 'learning.reward=outcome', 'adaptation.enabled=false']
   return loadConfig({ file, set: [own, ...alone, ...set] })
-}
-
-/** The first Ctrl-C lets steps in hand end, the second ends at once. */
-function interrupted(): Promise<void> {
-  return new Promise((resolve) => {
-    let asked = false
-    const stop = () => {
-      if (asked) process.exit(130)
-      asked = true
-      resolve()
-    }
-    process.on('SIGINT', stop)
-    process.on('SIGTERM', stop)
-  })
 }
 
 const usage = (message: string, hint: string) => new RlError(message, { code: 'cli.usage', hint })
