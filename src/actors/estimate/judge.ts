@@ -20,13 +20,14 @@ import { firstVersion } from '../learner/update.ts'
 import { judgementAdvantages } from '../reward-model/batch.ts'
 import { estimateAt, isMeasured, toldFalls, toldProgress } from '../reward-model/measured.ts'
 import type { OpenedJudge } from '../reward-model/opened-judge.ts'
+import { chainTokens } from '../rollout/chains.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
 import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
 import type { JobContext } from '../runtime/worker.ts'
 import { lessonsFrom } from './co-training.ts'
 import { estimateCodecOf, type StepEstimate } from './form.ts'
-import { estimateTokens, readEpisodes } from './reading.ts'
+import { readEpisodes } from './reading.ts'
 import { startedEstimates } from './start.ts'
 import { openTrust } from './trust.ts'
 
@@ -80,7 +81,7 @@ export function openEstimateJudge(config: Config, opened: OpenSetting, log: LogC
     const { topP } = rewardModel.expert
     const read = await resident.use(job.rewardModelVersion, ({ model, codec, limited }) => {
       const { contextTokens } = model.describe()
-      const lengths = episodes.map((episode) => Math.min(estimateTokens(codec, episode), contextTokens))
+      const lengths = episodes.map((episode) => Math.min(chainTokens(codec, episode), contextTokens))
       return limited(
         undefined,
         () => readEpisodes(model, codec, episodes, { samples, temperature, topP, contextTokens }),

@@ -12,10 +12,11 @@ import type { LocalModelFace } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import type { Seed } from '../../random.ts'
 import { supervise } from '../learner/supervise.ts'
-import { type JudgedEpisode, judgeEpisodes } from './judge.ts'
+import type { ReadEpisode } from '../rollout/chains.ts'
+import { judgeEpisodes } from './judge.ts'
 import { chainSample, type JudgeCodec } from './judging.ts'
 
-export type MeasuredEpisode = JudgedEpisode & {
+export type MeasuredEpisode = ReadEpisode & {
   /** [actions] true progress of each step. */
   readonly progress: ArrayLike<number>
 }
