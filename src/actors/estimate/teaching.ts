@@ -4,13 +4,12 @@
  */
 import type { Task } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
-import { RlError } from '../../errors.ts'
 import { itemAt } from '../../item-at.ts'
 import { correlationOf } from '../../learning/judge-trust.ts'
 import type { LocalModelFace } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
-import { rateAt } from '../learner/supervise.ts'
+import { learn } from '../learner/supervise.ts'
 import type { EstimateCodec } from './form.ts'
 import { type EstimatedEpisode, fallAt, lessonOf } from './lessons.ts'
 import { type Estimates, readEpisodes } from './reading.ts'
@@ -154,9 +153,10 @@ async function playEpisodes(
 function openLearner(
   model: LocalModelFace,
   updates: number,
-  { batch, learningRate, tokenBudget, seed }: EstimateTeaching,
+  options: EstimateTeaching,
   report: (message: string) => void,
 ) {
+  const { batch } = options
   let done = 0
   let loss = 0
   return {
@@ -166,23 +166,7 @@ function openLearner(
       for (let from = 0; from < samples.length; from += STRIDE * batch) {
         const part = samples.slice(from, from + STRIDE * batch)
         const now = Math.ceil(part.length / batch)
-        const metrics = await model.update(part, {
-          loss: { kind: 'supervised' },
-          learningRate: learningRate * rateAt(Math.min(1, (done + now / 2) / updates)),
-          weightDecay: 0,
-          beta1: 0.9,
-          beta2: 0.99,
-          clipNorm: 1,
-          updates: now,
-          tokenBudget,
-          seed: seedOf(seed, 'update', done),
-          klLimit: null,
-        })
-        if (metrics.stopped)
-          throw new RlError(`update ${done + now} of the cold start: the loss is ${metrics.stopped.value}`, {
-            code: 'model.not-finite',
-            hint: 'lower rewardModel.coldStart.learningRate',
-          })
+        const metrics = await learn(model, part, { done, now, of: updates }, options)
         done += now
         loss = metrics.loss
         report(`cold start: update ${done} of ${updates}, loss ${loss.toFixed(3)}`)

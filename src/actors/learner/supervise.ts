@@ -42,26 +42,43 @@ export async function supervise(
   for (let done = 0; done < updates; done += STRIDE) {
     const now = Math.min(STRIDE, updates - done)
     const part = draw(samples, now * batch)
-    const learning = model.update(part, {
-      loss: { kind: 'supervised' },
-      learningRate: learningRate * rateAt((done + now / 2) / updates),
-      weightDecay: 0,
-      beta1: 0.9,
-      beta2: 0.99,
-      clipNorm: 1,
-      updates: now,
-      tokenBudget,
-      seed: seedOf(seed, 'update', done),
-      klLimit: null,
-    })
+    const learning = learn(model, part, { done, now, of: updates }, { learningRate, tokenBudget, seed })
     const [metrics, next] = await Promise.all([learning, samplesAt(done + STRIDE)])
-    if (metrics.stopped) throw diverged(done + metrics.updates + 1, metrics.stopped)
     samples = next
     losses.push(metrics.loss)
     progress(done + now, metrics)
   }
   const last = losses.slice(-Math.max(1, Math.ceil(losses.length / 10)))
   return last.length === 0 ? 0 : last.reduce((sum, loss) => sum + loss, 0) / last.length
+}
+
+/** Some updates of a start, of so many in all. */
+type Stretch = { readonly done: number; readonly now: number; readonly of: number }
+
+/**
+ * Makes the next updates of a start on these samples.
+ * @throws RlError `model.not-finite`
+ */
+export async function learn(
+  model: TrainableModel,
+  samples: readonly TrainingSample[],
+  { done, now, of }: Stretch,
+  { learningRate, tokenBudget, seed }: Pick<SupervisedOptions, 'learningRate' | 'tokenBudget' | 'seed'>,
+): Promise<UpdateMetrics> {
+  const metrics = await model.update(samples, {
+    loss: { kind: 'supervised' },
+    learningRate: learningRate * rateAt(Math.min(1, (done + now / 2) / of)),
+    weightDecay: 0,
+    beta1: 0.9,
+    beta2: 0.99,
+    clipNorm: 1,
+    updates: now,
+    tokenBudget,
+    seed: seedOf(seed, 'update', done),
+    klLimit: null,
+  })
+  if (metrics.stopped) throw diverged(done + metrics.updates + 1, metrics.stopped)
+  return metrics
 }
 
 function diverged(update: number, { value, sample }: NonNullable<UpdateMetrics['stopped']>): RlError {
