@@ -3,7 +3,10 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { policyAdvantages } from '../../src/actors/policy/policy-advantages.ts'
 import { loadConfig } from '../../src/config.ts'
-import { correlationOf, fallCorrelationOf, trustOf } from '../../src/learning/judge-trust.ts'
+import { correlation } from '../../src/learning/interval.ts'
+import { fallCorrelationOf, trustOf } from '../../src/learning/judge-trust.ts'
+
+const correlationOf = (some: readonly (readonly [number, number])[]) => correlation(some)?.value ?? null
 
 const number = fc.double({ min: -50, max: 50, noNaN: true })
 const pairs = fc.array(fc.tuple(number, number), { minLength: 2, maxLength: 40 })

@@ -5,7 +5,7 @@
 import type { Task } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import { itemAt } from '../../item-at.ts'
-import { correlationOf } from '../../learning/judge-trust.ts'
+import { correlation } from '../../learning/interval.ts'
 import type { LocalModelFace } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
@@ -131,7 +131,7 @@ function figuresOf(
           errors.push(Math.abs(estimate.bin - itemAt(episode.remaining, step + 1)))
         }
   const binError = errors.reduce((sum, error) => sum + error, 0) / Math.max(1, errors.length)
-  return { fallCorrelation: correlationOf(pairs) ?? 0, binError }
+  return { fallCorrelation: correlation(pairs)?.value ?? 0, binError }
 }
 
 async function playEpisodes(
