@@ -8,6 +8,7 @@ export const COMMON = [
   'errors',
   'exact-json',
   'is-record',
+  'interrupted',
   'item-at',
   'limit',
   'nearest',

@@ -1,7 +1,7 @@
 import { parseCommandLine, portNumber, wholeNumber } from '../command-line.ts'
+import { interrupted } from '../interrupted.ts'
 import { awaitHead } from './await-head.ts'
 import type { Command } from './command.ts'
-import { interrupted } from './interrupted.ts'
 import { numberFlag, required, tokenFlag } from './model-flags.ts'
 
 export const command: Command = {

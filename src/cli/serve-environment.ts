@@ -1,4 +1,5 @@
 /** `rl openenv serve`: a setting of ours, or a user's, for clients of OpenEnv. */
+
 import { isAbsolute } from 'node:path'
 import { portNumber, wholeNumber } from '../command-line.ts'
 import { type Config, loadConfig } from '../config.ts'
@@ -7,7 +8,7 @@ import { openSetting, orClose } from '../environments/open.ts'
 import { LOOPBACK } from '../environments/own-machine.ts'
 import { loadSetting } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
-import { interrupted } from './interrupted.ts'
+import { interrupted } from '../interrupted.ts'
 import { required, tokenFlag } from './model-flags.ts'
 
 /** Longest time that a timer holds, in seconds. */

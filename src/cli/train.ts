@@ -7,6 +7,7 @@ import { HELD_OUT, readAgentTasks } from '../agents/tasks.ts'
 import { type TrainOptions, train, usualConcurrency } from '../agents/train.ts'
 import { forTerminal, parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
+import { interrupted } from '../interrupted.ts'
 import { awaitHead } from './await-head.ts'
 import type { Command } from './command.ts'
 import { numberFlag, required } from './model-flags.ts'
@@ -115,14 +116,7 @@ Ctrl-C pauses. The same command with the printed --run goes on. docs/agents.md t
       `agent ${agent ?? values.command}: ${tasks.train.length} tasks to train on, ${tasks.heldOut.length} ${HELD_OUT}`,
     )
     const stopping = new AbortController()
-    let asked = false
-    const stop = () => {
-      if (asked) process.exit(130)
-      asked = true
-      stopping.abort()
-    }
-    process.on('SIGINT', stop)
-    process.on('SIGTERM', stop)
+    void interrupted().then(() => stopping.abort())
     const learning = learningOf(run, values, tasks)
     const silence = await silenceOf(values['base-url'])
     if (silence !== null) say(silence)

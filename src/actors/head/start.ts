@@ -11,7 +11,7 @@ import { isSimulated } from '../../config/roles.ts'
 import { type Config, configDigest, loggable } from '../../config.ts'
 import type { RunConfig } from '../../config-schema/sections.ts'
 import { explain, RlError } from '../../errors.ts'
-import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { ROLES } from '../../events/envelope.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import { refuseLostRun } from '../../events/lost-log.ts'
@@ -19,6 +19,7 @@ import { patiently } from '../../events/patience.ts'
 import { BY_A_PERSON } from '../../events/run-turn.ts'
 import { hasBegun } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
+import { interrupted } from '../../interrupted.ts'
 import { itemAt } from '../../item-at.ts'
 import { providerOf } from '../../models/registry.ts'
 import { codeDigest, packageVersion } from '../../package.ts'
@@ -40,6 +41,7 @@ import { type Children, type ChildSpec, startChildren } from './children.ts'
 import { codeVersion } from './code-version.ts'
 import { openCollector } from './collector.ts'
 import { serveControl } from './control.ts'
+import { type End, fails, interruptedBy, runOver, spent } from './ends.ts'
 import { type HeadCore, startHeadCore } from './head-core.ts'
 import { fetchHere, hubCopyOf } from './hub-model.ts'
 import type { HeadContext } from './iterations.ts'
@@ -53,7 +55,6 @@ import { markOwn } from './own-runs.ts'
 import { besidePages, INTERRUPTED, type OpenPages, type ShowPages } from './pages.ts'
 import { filesRecorded } from './record-files.ts'
 import { newConfig, resumedConfigs, tellIfOver } from './run-configs.ts'
-import { livingStandby } from './standby.ts'
 import { backendLine } from './terminal/backend-line.ts'
 import { openDisplay } from './terminal/display.ts'
 import { dryRun } from './terminal/dry-run.ts'
@@ -63,17 +64,9 @@ import { runtimeLine } from './terminal/runtime-line.ts'
 import { summaryLines } from './terminal/summary.ts'
 import { awaitedBy } from './waits.ts'
 
-/** Why the head stops waiting: the run is over, it failed, it cannot go on without help, or a person wants it to pause. */
-type End =
-  | { readonly kind: 'completed' }
-  | { readonly kind: 'failed'; readonly reason: string }
-  | { readonly kind: 'paused'; readonly reason: string }
-  | { readonly kind: 'interrupted'; readonly signal: 'SIGINT' | 'SIGTERM' }
-  | { readonly kind: 'moved'; readonly host: string }
-
 /** @param openPages opens the pages of a run. Null: there are none. */
 export function startHead(options: StartOptions, openPages: OpenPages | null): Promise<number> {
-  return besidePages(openPages, interrupt, async (show) => {
+  return besidePages(openPages, interrupted, async (show) => {
     if (!options.standby) return runHead(options, show)
     for (;;) {
       const turn = await waitBesideHead(options)
@@ -107,7 +100,7 @@ async function runHead(options: StartOptions, showPages: ShowPages, silent?: num
   if (options.dryRun) return dryRun(run, config, options, hub)
 
   giveSigns(folder.alive, 'head')
-  const interrupted = interrupt()
+  const stopped = interrupted()
   const planned = plannedIterations(config.run)
   const simulated = isSimulated(config)
   const display = openDisplay({ iterations: planned, simulated })
@@ -115,7 +108,7 @@ async function runHead(options: StartOptions, showPages: ShowPages, silent?: num
   const runtime = await runtimeLine(config, options)
   for (const line of planLines({ run, folder, config, resumed, options, backend, hub, runtime }))
     display.say(line)
-  if (hub?.missing && !(await fetchHere(hub.missing, hub.folder, interrupted, display.say))) {
+  if (hub?.missing && !(await fetchHere(hub.missing, hub.folder, stopped, display.say))) {
     display.end()
     return INTERRUPTED
   }
@@ -200,7 +193,7 @@ async function runHead(options: StartOptions, showPages: ShowPages, silent?: num
     })
     const end = await Promise.race([
       over.end,
-      interrupted.then((end) => handedOver(core, end, replicated)),
+      stopped.then((signal) => interruptedBy(signal, core, replicated)),
       moved,
       fails(head.done),
       fails(view.done),
@@ -235,13 +228,6 @@ async function runHead(options: StartOptions, showPages: ShowPages, silent?: num
     await projections.close()
     await core.close()
   }
-}
-
-/** A host that is told to end gives the run to a standby. Without one, the run pauses. */
-async function handedOver({ bus, log }: HeadCore, end: End, replicated: boolean): Promise<End> {
-  if (!replicated || end.kind !== 'interrupted' || end.signal !== 'SIGTERM') return end
-  const standby = await livingStandby(bus, log.run, null).catch(() => null)
-  return standby === null ? end : { kind: 'moved', host: standby.host }
 }
 
 /** While a person has paused the run, nothing is late. */
@@ -350,55 +336,4 @@ function childSpecs({ workers }: RunConfig, { roles }: StartOptions, executors: 
     ...specs,
     ...Array.from({ length: executors }, (): ChildSpec => ({ role: 'executor', worker: false })),
   ]
-}
-
-/**
- * Resolves with the end of the run. Events from before this head began do not end it: a resumed run tries again. RunPaused ends nothing: this
- * head appends it itself, and a person or the disk may let the run go on.
- */
-function runOver(begun: number): { readonly see: (event: LoggedEvent) => void; readonly end: Promise<End> } {
-  let settle: (end: End) => void = () => {}
-  const end = new Promise<End>((resolve) => {
-    settle = resolve
-  })
-  return {
-    end,
-    see(event) {
-      if (event.type === 'RunCompleted') settle({ kind: 'completed' })
-      if (event.position < begun) return
-      if (event.type === 'WorkFailed' && !event.data.goesOn)
-        settle({ kind: 'paused', reason: failureOf(event.data) })
-      if (event.type === 'RunFailed') settle({ kind: 'failed', reason: event.data.reason })
-    },
-  }
-}
-
-/** The first Ctrl-C (or SIGTERM) ends the run in good order, the second at once. */
-function interrupt(): Promise<End> {
-  return new Promise((resolve) => {
-    let asked = false
-    const stop = (signal: 'SIGINT' | 'SIGTERM') => {
-      if (asked) process.exit(130)
-      asked = true
-      resolve({ kind: 'interrupted', signal })
-    }
-    process.on('SIGINT', stop)
-    process.on('SIGTERM', stop)
-  })
-}
-
-function failureOf({ role, job, done, attempts, error }: EventData<'WorkFailed'>): string {
-  return `${role}: ${job} (${done}) failed ${attempts} times, the last with: ${error}`
-}
-
-/** Pauses the run if a role ends again and again. */
-function spent(children: Promise<never>): Promise<End> {
-  return children.catch((error: unknown) => ({ kind: 'paused', reason: explain(error) }))
-}
-
-/** Never resolves: only a failure counts as an end. */
-function fails(done: Promise<unknown>): Promise<never> {
-  return new Promise((_, reject) => {
-    done.catch(reject)
-  })
 }

@@ -1,0 +1,18 @@
+/** Waiting for Ctrl-C. */
+
+/**
+ * Resolves at the first Ctrl-C or SIGTERM, so that what is in hand can end. The second one ends the process at once, with status
+ * 130.
+ */
+export function interrupted(): Promise<'SIGINT' | 'SIGTERM'> {
+  return new Promise((resolve) => {
+    let asked = false
+    const stop = (signal: 'SIGINT' | 'SIGTERM') => {
+      if (asked) process.exit(130)
+      asked = true
+      resolve(signal)
+    }
+    process.on('SIGINT', stop)
+    process.on('SIGTERM', stop)
+  })
+}
