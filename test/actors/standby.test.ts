@@ -9,7 +9,7 @@ import { livingStandby, type StandbyEnd, standBy } from '../../src/actors/head/s
 import { type RunFolder, runFolder } from '../../src/broker/connection.ts'
 import type { RlError } from '../../src/errors.ts'
 import type { NewEvent } from '../../src/events/catalogue.ts'
-import { openLog } from '../../src/events/log.ts'
+import { type EventLog, openLog } from '../../src/events/log.ts'
 import { connectLog } from '../../src/events/log-client.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { connectBus } from '../../src/events/nats/connect.ts'
@@ -38,6 +38,8 @@ type Standing = {
   readonly folder: RunFolder
   readonly end: Promise<StandbyEnd>
   readonly said: readonly string[]
+  /** Positions of the copy at which the standby made itself ready to be the head. */
+  readonly prepared: readonly number[]
   readonly stop: () => Promise<void>
 }
 
@@ -47,12 +49,15 @@ async function startStandby(run: string, root = temporaryFolder()): Promise<Stan
   const folder = runFolder(run, root)
   const said: string[] = []
   const say = (line: string) => void said.push(line)
-  const end = standBy({ bus, folder, signal: stopped.signal, say, leaseMs: FENCE.leaseMs })
+  const prepared: number[] = []
+  const prepare = async (log: EventLog) => void prepared.push(log.head().position)
+  const end = standBy({ bus, folder, signal: stopped.signal, say, leaseMs: FENCE.leaseMs, prepare })
   end.catch(() => {})
   return {
     folder,
     end,
     said,
+    prepared,
     async stop() {
       stopped.abort(new Error('the test is over'))
       await end.catch(() => {})
@@ -84,6 +89,7 @@ test('a standby has each acknowledged event and blob, with the hashes of the hea
   await log.append([pause])
   await until('the copy follows', () => positionOf(standby.folder) === 4)
   assert.equal(headOf(standby.folder), head.log.head())
+  assert.equal(standby.prepared, [3])
   const copy = openLogReader(standby.folder.log)
   assert.equal(copy.blobs.get(blob), Buffer.alloc(1_300_000, 7))
   assert.ok(verifyLog(copy).ok)

@@ -2,13 +2,14 @@
 import { addressFromEnvironment, runFolder } from '../../broker/connection.ts'
 import { RlError } from '../../errors.ts'
 import type { BusAddress } from '../../events/bus.ts'
-import { openLogReader } from '../../events/log-reader.ts'
 import { connectBus } from '../../events/nats/connect.ts'
 import { hasBegun } from '../../events/starts.ts'
+import { loadAllUserParts } from '../../user-parts.ts'
 import { joinedAddress } from '../joined.ts'
 import type { StartOptions } from '../start-options.ts'
 import { markOwn } from './own-runs.ts'
 import { INTERRUPTED } from './pages.ts'
+import { runConfigs } from './run-configs.ts'
 import { standBy } from './standby.ts'
 
 /** How the head of a run reaches the broker. Undefined if it starts one of its own. */
@@ -40,7 +41,17 @@ export async function waitBesideHead(
   process.on('SIGTERM', stop)
   const bus = await connectBus({ ...address, name: `rl-${options.run}-standby` })
   try {
-    const end = await standBy({ bus, folder, signal: interrupted.signal, say })
+    const end = await standBy({
+      bus,
+      folder,
+      signal: interrupted.signal,
+      say,
+      // A head that has to read its config and load its modules first leaves the run without a head for longer.
+      async prepare(log) {
+        markOwn(log)
+        await loadAllUserParts((await runConfigs(folder, options.trust)).config)
+      },
+    })
     if (end.kind === 'over') {
       say(`run '${options.run}' is over: this standby ends`)
       return { status: 0 }
@@ -50,9 +61,6 @@ export async function waitBesideHead(
         code: 'standby.not-begun',
         hint: 'start it with its config: npm start -- --role head --run ID --config FILE',
       })
-    const log = openLogReader(folder.log)
-    markOwn(log)
-    log.close()
     say(`the head of run '${options.run}' is gone: this process is its head now`)
     return { silent: end.silent }
   } catch (error) {

@@ -66,8 +66,8 @@ type Taken = {
 }
 
 const KEY = 'head'
-/** Time between looks of a standby. */
-const LOOK_MS = 200
+/** Time between looks of a standby. A run that is given to it waits for the next one. */
+const LOOK_MS = 50
 const LEASE_MS = 4_000
 const RENEW_MS = 1_000
 const TRIES = 5

@@ -29,10 +29,15 @@ export async function newConfig({ config: file, set, roles, cluster }: StartOpti
 
 /** Returns the config that the run began with. The command that began the run also goes on with it. */
 export async function resumedConfigs(folder: RunFolder, options: StartOptions): Promise<Configs> {
-  const configs = configsOf(folder, options.trust)
-  await loadSetting(configs.config.environment)
-  checkSaid(configsOf(folder, options.trust).config, options)
-  return configsOf(folder, options.trust)
+  const configs = await runConfigs(folder, options.trust)
+  checkSaid(configs.config, options)
+  return configs
+}
+
+/** Returns the config that a log names, checked by its setting. */
+export async function runConfigs(folder: RunFolder, trust: boolean): Promise<Configs> {
+  await loadSetting(configsOf(folder, trust).config.environment)
+  return configsOf(folder, trust)
 }
 
 /**

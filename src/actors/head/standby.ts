@@ -27,6 +27,8 @@ export type StandbyOptions = {
   /** Tells a person one line. */
   readonly say: (line: string) => void
   readonly leaseMs?: number
+  /** Called once, as soon as the copy of the log holds the start of the run. */
+  readonly prepare?: (log: EventLog) => Promise<void>
   /** Opens this host's copy of the log. For simulations. */
   readonly open?: () => EventLog
   readonly platform?: Platform
@@ -63,7 +65,7 @@ const MADE_OF_A_LOG = [
  * @throws RlError `standby.no-records` if the head keeps no records, `log.locked`, and those of the log
  */
 export async function standBy(options: StandbyOptions): Promise<StandbyEnd> {
-  const { bus, folder, signal, say, leaseMs, platform = systemPlatform } = options
+  const { bus, folder, signal, say, leaseMs, prepare = async () => {}, platform = systemPlatform } = options
   const { open = () => openLog(folder.log, { run: folder.run }) } = options
   const { run } = folder
   const { clock } = platform
@@ -89,6 +91,7 @@ export async function standBy(options: StandbyOptions): Promise<StandbyEnd> {
     isMeant,
   })
   let silent: number | null = null
+  let prepared = false
   free.then(
     (revision) => {
       silent = revision
@@ -104,6 +107,10 @@ export async function standBy(options: StandbyOptions): Promise<StandbyEnd> {
         await copy.readOn()
         if (isFree !== null) return { kind: 'take', silent: isFree }
         if (turnOf(log).kind === 'completed') return { kind: 'over' }
+        if (!prepared && log.head().position > 0) {
+          prepared = true
+          await prepare(log)
+        }
       } catch (error) {
         if (!(error instanceof RlError)) throw error
         if (error.code === 'log.diverged') {
