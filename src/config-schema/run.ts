@@ -52,7 +52,7 @@ export const run = section({
   maxStaleness: count
     .default(0)
     .describe(
-      'Number of policy versions that a rollout may be behind. 0 is synchronous. With 1 an iteration begins while the one before is still trained on.',
+      'Number of policy versions that a rollout may be behind. 0 is synchronous. With 1 an iteration begins while the one before is still trained on. A local policy then holds up to two models more.',
     ),
   barrier: z
     .boolean()

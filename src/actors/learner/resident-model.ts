@@ -1,6 +1,6 @@
 /**
  * A local model in memory. It has the weights of one version at a time. Many callers may use it, and one of them
- * changes it.
+ * changes it. Spare models hold earlier versions for rollouts that began with them.
  */
 import type { TrainableModel } from '../../models/port.ts'
 
@@ -30,11 +30,52 @@ export type ResidentModelOptions<F extends Face> = {
   /** The folder with a version's weights. */
   readonly folderOf: (version: number) => Promise<string>
   readonly open: (folder: string) => Promise<F>
+  /** Number of further models, for rollouts of earlier versions. Each is opened when it is first asked for. */
+  readonly spares?: number
+  /** Opens a spare: nothing trains it. Default: `open`. */
+  readonly openSpare?: (folder: string) => Promise<F>
 }
 
 const UNKNOWN = -1
 
-export function residentModel<F extends Face>({ folderOf, open }: ResidentModelOptions<F>): ResidentModel<F> {
+/**
+ * Opens nothing yet. Without spares, users of two versions load their weights over each other's, and each load forgets all prompts.
+ */
+export function residentModel<F extends Face>(options: ResidentModelOptions<F>): ResidentModel<F> {
+  const { spares = 0, openSpare = options.open } = options
+  const first = oneModel(options)
+  if (spares === 0) return first
+  /** The one that was used last comes last. */
+  const others = Array.from({ length: spares }, () => oneModel({ ...options, open: openSpare }))
+
+  function modelFor(version: number): ResidentModel<F> {
+    const own = first.version()
+    if (own === null || own === version) return first
+    const index = Math.max(
+      0,
+      others.findIndex((other) => other.version() === version),
+    )
+    const [other = first] = others.splice(index, 1)
+    others.push(other)
+    return other
+  }
+
+  return {
+    use: (version, work) => modelFor(version).use(version, work),
+    change: first.change,
+    ready: first.ready,
+    broken: Promise.race([first, ...others].map(({ broken }) => broken)),
+    async close() {
+      await Promise.all([first, ...others].map((model) => model.close()))
+    },
+  }
+}
+
+/** The version is the one that was asked for last, or that a change leads to. It is null if nothing was asked for. */
+type OneModel<F extends Face> = ResidentModel<F> & { readonly version: () => number | null }
+
+function oneModel<F extends Face>({ folderOf, open }: ResidentModelOptions<F>): OneModel<F> {
+  let asked: number | null = null
   let held: { readonly face: F; version: number } | null = null
   let turn: Promise<unknown> = Promise.resolve()
   /** Turns that are not over. */
@@ -84,8 +125,13 @@ export function residentModel<F extends Face>({ folderOf, open }: ResidentModelO
 
   return {
     broken,
-    ready: (version) => alone(async () => void (await prepare(version, folderOf))),
+    version: () => asked,
+    ready(version) {
+      asked = version
+      return alone(async () => void (await prepare(version, folderOf)))
+    },
     async use(version, work) {
+      asked = version
       for (;;) {
         const before = turn
         await before
@@ -96,14 +142,16 @@ export function residentModel<F extends Face>({ folderOf, open }: ResidentModelO
         return begun.result
       }
     },
-    change: (from, to, work) =>
-      alone(async () => {
+    change(from, to, work) {
+      asked = to
+      return alone(async () => {
         const face = await prepare(from)
         if (held) held.version = UNKNOWN
         const result = await work(face)
         if (held) held.version = to
         return result
-      }),
+      })
+    },
     async close() {
       if (turns > 0 || active.size > 0) return
       await alone(async () => {

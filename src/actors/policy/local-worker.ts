@@ -31,6 +31,9 @@ import { withOutside } from './outside-trajectories.ts'
 import { samplingOf } from './sampling.ts'
 import { serveVersions } from './served-versions.ts'
 
+/** Rollouts in flight began with two versions at most, as long as no queue of theirs is long. */
+const MOST_SPARES = 2
+
 type TaughtModel = {
   readonly folder: string
   readonly loss?: number | null
@@ -57,18 +60,19 @@ export async function openLocalPolicy(
   let zero: Promise<LocalModelFace> | null = null
   const resident = residentModel<LocalActor>({
     folderOf: (version) => weightsFolder(log, 'policy', version),
-    async open(folder) {
-      const actor = forAgents
-        ? { model: await openPolicyModel(folder, config, trains), acting: asked }
-        : await openLocalActor(folder, config, opened, {
-            trains,
-            onShortened: () => counted.add(SHORTENED),
-          })
-      base = actor.model
-      return actor
-    },
+    open: (folder) => openActor(folder, trains),
+    spares: Math.min(config.run.maxStaleness, MOST_SPARES),
+    openSpare: (folder) => openActor(folder, false),
   })
   const served = forAgents ? await serveVersions(resident, () => base) : null
+
+  async function openActor(folder: string, trains: boolean): Promise<LocalActor> {
+    const actor = forAgents
+      ? { model: await openPolicyModel(folder, config, trains), acting: asked }
+      : await openLocalActor(folder, config, opened, { trains, onShortened: () => counted.add(SHORTENED) })
+    base ??= actor.model
+    return actor
+  }
 
   /** Version 0, if its log-probs are logged. */
   async function openZero(): Promise<LocalModelFace | null> {
@@ -79,12 +83,14 @@ export async function openLocalPolicy(
 
   async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {
     const replies = new Map<ActRequest, ActReply>()
-    for (const [version, own] of byVersion(requests))
-      await resident.use(version, async (actor) => {
+    const together = [...byVersion(requests)].map(([version, own]) =>
+      resident.use(version, async (actor) => {
         const of = ({ evaluation }: ActRequest) => sampling(evaluation)
         const answers = await actWith(actor, own, of, signal, await openZero())
         for (const [i, reply] of answers.entries()) replies.set(itemAt(own, i), reply)
-      })
+      }),
+    )
+    await Promise.all(together)
     return requests.map((request) => replies.get(request)!)
   }
 

@@ -7,6 +7,25 @@ import type { TrainableModel } from '../../../src/models/port.ts'
 /** Turns of the event loop in which the works below end many times over. */
 const TURNS = 500
 
+/** Each opened model has its own weights. A work is told what they are. */
+function openWithSpares(spares: number) {
+  const loads: string[] = []
+  const opened = (trained: boolean) => async (folder: string) => {
+    const face = { holds: '', trained, model: {} as unknown as TrainableModel }
+    const load = async (from: string) => {
+      loads.push(from)
+      await new Promise(setImmediate)
+      face.holds = from
+    }
+    face.model = { load, async close() {} } as unknown as TrainableModel
+    await load(folder)
+    return face
+  }
+  const folderOf = async (version: number) => `v${version}`
+  const resident = residentModel({ folderOf, open: opened(true), spares, openSpare: opened(false) })
+  return { resident, loads }
+}
+
 function openCounting() {
   let holds = ''
   let loads = 0
@@ -67,6 +86,36 @@ test('users of one version share its weights, a change waits for them, and a wor
   assert.equal(order, ['a', 'b', 'change', 'after'])
   assert.is(loads(), 1)
   assert.is(holds(), 'v0')
+  await resident.close()
+})
+
+test('users of two versions that take turns load each once if there is a spare', async () => {
+  for (const spares of [0, 1]) {
+    const { resident, loads } = openWithSpares(spares)
+    for (let turn = 0; turn < 4; turn++)
+      for (const version of [1, 2])
+        assert.is(await resident.use(version, async ({ holds }) => holds), `v${version}`)
+    assert.is(loads.length, spares === 0 ? 8 : 2)
+    await resident.close()
+  }
+})
+
+test('an earlier version is used while the next one is made, and the oldest spare gives way', async () => {
+  const { resident, loads } = openWithSpares(2)
+  await resident.ready(3)
+  const used: string[] = []
+  const use = (version: number) =>
+    resident.use(version, async ({ holds, trained }) => void used.push(`${holds} ${trained}`))
+  await resident.change(3, 4, async () => {
+    await use(3)
+    await use(2)
+    await use(3)
+  })
+  await use(4)
+  await use(1)
+  await use(3)
+  assert.equal(used, ['v3 false', 'v2 false', 'v3 false', 'v3 true', 'v1 false', 'v3 false'])
+  assert.equal(loads, ['v3', 'v3', 'v2', 'v1'])
   await resident.close()
 })
 
