@@ -13,7 +13,7 @@ export const iterationEvents = {
       iteration: count,
       policyVersion: count,
       rewardModelVersion: count,
-      /** The time of `run.minutes` ends with this iteration. */
+      /** The time of `run.minutes`, or the steps of `run.steps`, end with this iteration. */
       last: z.literal(true).optional(),
     }),
     key: (data) => `IterationStarted/${data.iteration}`,
