@@ -58,7 +58,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
     'works',
     '`learning.outside`, `rl-plus` or `a-lol`',
   ),
-  row('DAPO, RAGEN', 'no group whose rollouts end alike', 'works', '`accuracy`'),
+  row('DAPO, RAGEN', 'no group whose rollouts end alike', 'works', '`accuracy`, `environment.refill`'),
   row('RAGEN-2', 'groups by the deviation of their rewards', 'works', '`variance`'),
   row('SimpleTIR', 'rollouts with a void turn leave', 'works', '`void-turn`'),
   row('rStar2-Agent', 'clean successes are kept', 'works', '`correct-resample`'),
