@@ -117,7 +117,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
     'works',
     '`environment.seed`, `rl ablate --task-seed`',
   ),
-  row('Open RL Benchmark', 'a registry of runs', 'partly', '`rl export`'),
+  row('Open RL Benchmark', 'a registry of runs', 'works', '`rl attest`, `rl runs --attested`, `rl export`'),
   row('SAFE', 'alarms', 'works', '`drift`'),
   row('STORI', 'noise of environments', 'missing'),
   row(
