@@ -58,7 +58,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
     'works',
     '`learning.outside`, `rl-plus` or `a-lol`',
   ),
-  row('DAPO, RAGEN', 'no group whose rollouts end alike', 'works', '`accuracy`'),
+  row('DAPO, RAGEN', 'no group whose rollouts end alike', 'works', '`accuracy`, `environment.refill`'),
   row('RAGEN-2', 'groups by the deviation of their rewards', 'works', '`variance`'),
   row('SimpleTIR', 'rollouts with a void turn leave', 'works', '`void-turn`'),
   row('rStar2-Agent', 'clean successes are kept', 'works', '`correct-resample`'),
@@ -117,7 +117,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
     'works',
     '`environment.seed`, `rl ablate --task-seed`',
   ),
-  row('Open RL Benchmark', 'a registry of runs', 'partly', '`rl export`'),
+  row('Open RL Benchmark', 'a registry of runs', 'works', '`rl attest`, `rl runs --attested`, `rl export`'),
   row('SAFE', 'alarms', 'works', '`drift`'),
   row('STORI', 'noise of environments', 'missing'),
   row(

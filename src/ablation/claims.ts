@@ -19,6 +19,12 @@ const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
   ['weights at staleness 1 - none', 'staleness-1', 'staleness-1+weights'],
   ['weights at staleness 2 - none', 'staleness-2', 'staleness-2+weights'],
   ['weights at staleness 4 - none', 'staleness-4', 'staleness-4+weights'],
+  ['branching at random - none', 'branching-none', 'branching-random'],
+  ['branching by entropy - none', 'branching-none', 'branching-entropy'],
+  ['branching by verdict - none', 'branching-none', 'branching-verdict'],
+  ['branching by entropy - at random', 'branching-random', 'branching-entropy'],
+  ['branching by verdict - at random', 'branching-random', 'branching-verdict'],
+  ['branching by verdict - by entropy', 'branching-entropy', 'branching-verdict'],
 ]
 
 const SPLITS = ['in-domain', 'ood']

@@ -3,12 +3,21 @@ import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
 import { wholeTicks } from '../whole-ticks.ts'
 import type { Row } from './row.ts'
-import { OTHER_NAMES, type Other, PART_NAMES, type Part, STALE_NAMES, type Stale } from './settings.ts'
+import {
+  BRANCHING_NAMES,
+  type Branching,
+  OTHER_NAMES,
+  type Other,
+  PART_NAMES,
+  type Part,
+  STALE_NAMES,
+  type Stale,
+} from './settings.ts'
 import { adapting, curve, ofSetting } from './summary.ts'
 
-type Shown = Part | Other | Stale
+type Shown = Part | Other | Stale | Branching
 
-const SHOWN: readonly Shown[] = [...PART_NAMES, ...OTHER_NAMES, ...STALE_NAMES]
+const SHOWN: readonly Shown[] = [...PART_NAMES, ...OTHER_NAMES, ...STALE_NAMES, ...BRANCHING_NAMES]
 
 /** Okabe and Ito's colours, then some of Tol's: they differ for the colour-blind too, and in print. */
 const COLOURS: Readonly<Record<Shown, string>> = {
@@ -27,7 +36,7 @@ const COLOURS: Readonly<Record<Shown, string>> = {
   learnability: '#44AA99',
   'outcome+oracle': '#661100',
   'random-rewriting': '#AA4499',
-  // They are drawn in a chart of their own: with weights in the darker colour of a pair.
+  // Both groups are drawn in charts of their own: with weights in the darker colour of a pair.
   'staleness-0': '#999999',
   'staleness-0+weights': '#000000',
   'staleness-1': '#56B4E9',
@@ -36,6 +45,10 @@ const COLOURS: Readonly<Record<Shown, string>> = {
   'staleness-2+weights': '#117733',
   'staleness-4': '#E69F00',
   'staleness-4+weights': '#882255',
+  'branching-none': '#000000',
+  'branching-random': '#E69F00',
+  'branching-entropy': '#56B4E9',
+  'branching-verdict': '#009E73',
 }
 
 type Point = {

@@ -79,6 +79,7 @@ function introduction({ rows, command }: Results): string {
 /** Costs of a run, in the order of the table's columns. */
 const COSTS: readonly Figure[] = [
   ({ rollouts }) => rollouts,
+  ({ steps }) => steps,
   ({ costs }) => costs?.labelled ?? null,
   ({ costs }) => costs?.demonstrations ?? null,
   ({ costs }) => costs?.tokens ?? null,
@@ -98,6 +99,7 @@ function successTable(rows: readonly Row[]): string {
       ...splits.flatMap((split) => [`${split}, start`, `${split}, end`]),
       ...splits.flatMap((split) => (has(rows, split) ? [`${split} at ${COOLER}`] : [])),
       'rollouts',
+      'steps',
       'labelled',
       'demonstrations',
       'tokens',
@@ -286,7 +288,7 @@ function provenance(results: Results): string {
   return [
     `- command: \`${command}\``,
     `- config before a setting's changes: ablation ${ablationKey(results)}, in ablation.json`,
-    `- size: ${config.run.iterations} iterations of ${config.environment.tasksPerIteration} tasks x ${config.environment.rolloutsPerTask} rollouts, ${config.evaluation.tasks ?? 'all'} test tasks a split`,
+    `- size: ${config.run.steps === undefined ? `${config.run.iterations}` : `${config.run.steps} played steps, in`} iterations of ${config.environment.tasksPerIteration} tasks x ${config.environment.rolloutsPerTask} rollouts, ${config.evaluation.tasks ?? 'all'} test tasks a split`,
     `- regime: ${results.regime ?? 'none, the config is its own'}`,
     `- tasks: seed N of a run has those of task seed ${results.taskSeed} + N`,
     `- code: ${versions.join('; ') || '-'}`,

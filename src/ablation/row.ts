@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { loggedConfig } from '../config.ts'
 import type { EventData } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
+import { playedSteps } from '../events/played-steps.ts'
 import { startsOf } from '../events/starts.ts'
 import { judgeQuality, type LabelledStep } from '../learning/judge-quality.ts'
 import { progressLabel } from '../learning/progress-labels.ts'
@@ -25,6 +26,8 @@ export const rowSchema = z.strictObject({
   seconds: z.number(),
   /** Number of rollouts of training tasks and candidates. */
   rollouts: count,
+  /** Steps that these played themselves: a branch counts its tail alone. Null in older files. */
+  steps: count.nullable().default(null),
   /** Costs beside its rollouts. Null in older files, if their runs are gone. */
   costs: z
     .strictObject({
@@ -99,6 +102,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     codeVersion: started.codeVersion,
     seconds: 0,
     rollouts: 0,
+    steps: null,
     costs: null,
     evaluations: [],
     accuracy: [],
@@ -154,14 +158,17 @@ export function costsOf(log: LogReader): NonNullable<Row['costs']> {
 }
 
 /** Rollouts beside evaluation, and how well evaluation rollouts are judged. */
-function measuredByTrajectories(log: LogReader): Pick<Row, 'rollouts' | 'judge'> {
+function measuredByTrajectories(log: LogReader): Pick<Row, 'rollouts' | 'steps' | 'judge'> {
   let rollouts = 0
+  let steps = 0
   const outcomes = new Map<string, 1 | -1>()
   const judged = new Map<number, { process: LabelledStep[]; outcome: LabelledStep[] }>()
   for (const { type, data } of log.events({ types: ['TrajectoryCompleted', 'StepScored'] })) {
     if (type === 'TrajectoryCompleted') {
-      if (data.purpose !== 'evaluation') rollouts++
-      else if (data.outcome.kind === 'scored') outcomes.set(data.rollout, data.outcome.success ? 1 : -1)
+      if (data.purpose !== 'evaluation') {
+        rollouts++
+        steps += playedSteps(data)
+      } else if (data.outcome.kind === 'scored') outcomes.set(data.rollout, data.outcome.success ? 1 : -1)
     } else enter(data)
   }
 
@@ -177,6 +184,7 @@ function measuredByTrajectories(log: LogReader): Pick<Row, 'rollouts' | 'judge'>
 
   return {
     rollouts,
+    steps,
     judge: [...judged].map(([iteration, { process, outcome }]) => ({
       iteration,
       process: process.length === 0 ? null : judgeQuality(process).single.balanced,

@@ -148,7 +148,26 @@ function stale(versions: number): readonly string[] {
   return [...OUTCOMES, FIXED_TASKS, `run.maxStaleness=${versions}`, ...barrier]
 }
 
-export const SETTINGS = { ...PARTS, ...CHOICES, ...OTHERS, ...STALENESS }
+/** Only the place of the fork differs. One judge and one rule of advantages serve all, and the steps of a run are equal. */
+const FORKED = [
+  'learning.reward=outcome',
+  'learning.advantage=siblings',
+  'rewardModel.provider=environment',
+  'rewardModel.mode=fixed',
+  'rewardModel.samples=1',
+  'policy.entropies=true',
+  FIXED_TASKS,
+] as const
+
+/** Rollouts that branch off others, at equal steps (`run.steps` of the config). */
+const BRANCHING = {
+  'branching-none': { short: 'fork-none', words: FORKED },
+  'branching-random': { short: 'fork-random', words: [...FORKED, 'environment.branching=random'] },
+  'branching-entropy': { short: 'fork-entropy', words: [...FORKED, 'environment.branching=entropy'] },
+  'branching-verdict': { short: 'fork-verdict', words: [...FORKED, 'environment.branching=verdict'] },
+} as const satisfies Readonly<Record<string, SettingChange>>
+
+export const SETTINGS = { ...PARTS, ...CHOICES, ...OTHERS, ...STALENESS, ...BRANCHING }
 
 /** `short`: in the ids of its runs. */
 type SettingChange = { readonly short: string; readonly words: readonly string[] }
@@ -157,21 +176,27 @@ export type Part = keyof typeof PARTS
 export type Choice = keyof typeof CHOICES
 export type Other = keyof typeof OTHERS
 export type Stale = keyof typeof STALENESS
-export type Setting = Part | Choice | Other | Stale
+export type Branching = keyof typeof BRANCHING
+export type Setting = Part | Choice | Other | Stale | Branching
 
 export const PART_NAMES = Object.keys(PARTS) as readonly Part[]
 export const CHOICE_NAMES = Object.keys(CHOICES) as readonly Choice[]
 export const OTHER_NAMES = Object.keys(OTHERS) as readonly Other[]
 export const STALE_NAMES = Object.keys(STALENESS) as readonly Stale[]
+export const BRANCHING_NAMES = Object.keys(BRANCHING) as readonly Branching[]
 export const SETTING_NAMES: readonly Setting[] = [
   ...PART_NAMES,
   ...CHOICE_NAMES,
   ...OTHER_NAMES,
   ...STALE_NAMES,
+  ...BRANCHING_NAMES,
 ]
 
 /** A name for several settings at once. */
-const GROUPS: Readonly<Record<string, readonly Setting[]>> = { staleness: STALE_NAMES }
+const GROUPS: Readonly<Record<string, readonly Setting[]>> = {
+  staleness: STALE_NAMES,
+  branching: BRANCHING_NAMES,
+}
 
 /**
  * Tasks of an ablation are made with seeds that no other config uses. Settings that were tuned on some task
@@ -188,7 +213,8 @@ export function wordsOf(setting: Setting, seed: number, taskSeed: number): reado
 }
 
 /**
- * Returns the named settings, or the parts of the loop if there is no list. `staleness` names all of its group.
+ * Returns the named settings, or the parts of the loop if there is no list. `staleness` and `branching` name
+ * all of their groups.
  * @throws RlError `cli.usage`
  */
 export function settingsOf(list: string | undefined): readonly Setting[] {

@@ -7,7 +7,7 @@ import { linearFit } from '../learning/linear-fit.ts'
 import type { Row } from './row.ts'
 import { SETTING_NAMES, type Setting } from './settings.ts'
 
-/** Compared pairs: the paper's claims, isolated signals, controls, and what staleness costs. */
+/** Compared pairs: the paper's claims, isolated signals, controls, what staleness costs, and where rollouts fork. */
 export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-only', 'policy'],
   ['policy', 'policy+reward'],
@@ -31,6 +31,12 @@ export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['staleness-1', 'staleness-1+weights'],
   ['staleness-2', 'staleness-2+weights'],
   ['staleness-4', 'staleness-4+weights'],
+  ['branching-none', 'branching-random'],
+  ['branching-none', 'branching-entropy'],
+  ['branching-none', 'branching-verdict'],
+  ['branching-random', 'branching-entropy'],
+  ['branching-random', 'branching-verdict'],
+  ['branching-entropy', 'branching-verdict'],
 ]
 
 /** Temperature of the second measurement of success: sharper than the one of training. */

@@ -98,6 +98,14 @@ const environmentShape = {
     .max(1)
     .optional()
     .describe('Share of groups that begin inside of a logged success of their task.'),
+  refill: z
+    .number()
+    .min(1)
+    .max(16)
+    .optional()
+    .describe(
+      'Plays further tasks until as many groups are mixed, with successes and failures, as an iteration has tasks. At most so many times the tasks are played.',
+    ),
   branching: z
     .enum(['verdict', 'entropy', 'random'])
     .optional()

@@ -13,6 +13,11 @@ export const run = section({
     .describe(
       'Minutes that the run may take. The iteration that is expected to end by then is the last one. Pauses do not count.',
     ),
+  steps: positive
+    .optional()
+    .describe(
+      'Steps that the training rollouts of the run may play. The iteration that is expected to end nearest to it is the last one. A branch counts its own steps alone.',
+    ),
   evaluateEvery: positive
     .default(20)
     .describe(

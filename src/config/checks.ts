@@ -59,7 +59,10 @@ export function trains(
 /** Most tasks that one iteration plays: those for training, and candidates beside them. */
 function tasksOfIteration({ environment, adaptation }: Config): number {
   const beside = adaptation.enabled && adaptation.candidates !== 'within'
-  return environment.tasksPerIteration * (beside ? 2 : 1)
+  return (
+    Math.floor(environment.tasksPerIteration * (environment.refill ?? 1)) +
+    (beside ? environment.tasksPerIteration : 0)
+  )
 }
 
 /** Whether iterations that are played side by side find tasks that no other plays. */

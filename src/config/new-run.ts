@@ -113,7 +113,8 @@ function checkRewriting({ environment, adaptation }: Config, refuse: Refuse): vo
 }
 
 /** Refuses ways of playing that the other keys leave no room for. */
-function checkPlayed({ environment, policy, rewardModel, learning }: Config, refuse: Refuse): void {
+function checkPlayed(config: Config, refuse: Refuse): void {
+  const { run, environment, policy, rewardModel, learning, models } = config
   const { hints, starts, branching, groupSize, player } = environment
   const judged = rewardModel.mode !== 'off'
   const inside = branching !== undefined ? 'branching' : starts !== undefined ? 'starts' : null
@@ -124,6 +125,13 @@ function checkPlayed({ environment, policy, rewardModel, learning }: Config, ref
       `environment.${inside}`,
       'screens before its start are not kept',
       'leave it out, or take no frames',
+    )
+  const { openAi } = MODEL_PROVIDERS.find(policy.provider, models.module) ?? {}
+  if (inside !== null && run.steps !== undefined && openAi)
+    refuse(
+      'run.steps',
+      `an endpoint does not tell at which step a rollout of environment.${inside} began`,
+      'use run.iterations or run.minutes',
     )
   if (branching !== undefined && groupSize !== undefined)
     refuse('environment.branching', 'groups of other sizes do not branch', 'leave environment.groupSize out')

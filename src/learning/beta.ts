@@ -18,7 +18,11 @@ function logGamma(x: number): number {
 export function betaCdf(x: number, a: number, b: number): number {
   if (x <= 0) return 0
   if (x >= 1) return 1
-  if (x > (a + 1) / (a + b + 2)) return 1 - betaCdf(1 - x, b, a)
+  return x > (a + 1) / (a + b + 2) ? 1 - below(1 - x, b, a) : below(x, a, b)
+}
+
+/** The same where the fraction converges fast: x is at most about the mean. */
+function below(x: number, a: number, b: number): number {
   const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x))
   return (front / a) * continuedFraction(x, a, b)
 }

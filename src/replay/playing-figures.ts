@@ -103,7 +103,9 @@ function planUnder(
   const groups = new Map<string, PlannedGroup>()
   for (const output of outputs) {
     const plan = eventOf(output, 'IterationPlanned')
-    for (const { slot, task, purpose, rollouts = plan?.rolloutsPerTask ?? 0 } of plan?.groups ?? []) {
+    for (const { slot, task, purpose, reserve, rollouts = plan?.rolloutsPerTask ?? 0 } of plan?.groups ??
+      []) {
+      if (reserve) continue
       const candidate = purpose === 'candidate'
       const history = candidate ? [] : (context.slots.get(slot)?.history ?? [])
       const n = history.reduce((sum, tally) => sum + tally.n, 0)

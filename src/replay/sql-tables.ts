@@ -170,9 +170,13 @@ function* iterations(log: LogReader): Generator<Row> {
       one.policy = event.data.policyVersion
       one.judge = event.data.rewardModelVersion
       one.started = event.time
-    } else if (event.type === 'IterationPlanned') one.groups = event.data.groups.length
+    } else if (event.type === 'IterationPlanned')
+      one.groups = event.data.groups.filter(({ reserve }) => !reserve).length
     else {
       const { accuracy, metrics } = event.data
+      // Some of the plan's reserve may have been drawn.
+      const { tasks, candidates } = metrics
+      if (tasks !== undefined && candidates !== undefined) one.groups = tasks + candidates
       const share = accuracy.n === 0 ? null : accuracy.successes / accuracy.n
       open.delete(iteration)
       yield [

@@ -52,7 +52,7 @@ test('a setting that the config cannot play is refused by its name, before any r
 
 test('every regime is a config, and a name that is none has the nearest', () => {
   const path = join(folder(), 'ablation.json')
-  assert.is(regimeNames().length, 8)
+  assert.is(regimeNames().length, 9)
   for (const regime of regimeNames()) {
     const { module, source } = parse(readFileSync(regimeFile(regime), 'utf8')).environment ?? {}
     assert.is(module, undefined)

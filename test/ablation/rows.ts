@@ -18,6 +18,7 @@ export function rowWith(
     codeVersion: '0.1.0',
     seconds: 60,
     rollouts: 256,
+    steps: null,
     costs: null,
     evaluations: [
       { iteration: 0, split: 'in-domain', successes: from, n: 100, steps: 12 },

@@ -102,6 +102,17 @@ test('beta distribution: closed forms and its own inverse', () => {
   }
 })
 
+test('beta distribution: at the border between both tails, where rounding puts x above the mean of each', () => {
+  for (const [x, a, b] of [
+    [0.5397727272727273, 18, 15.2],
+    [0.7441860465116279, 11.8, 3.4],
+    [0.3008130081300813, 6.4, 16.2],
+  ] as const) {
+    assert.ok(Math.abs(betaCdf(x, a, b) + betaCdf(1 - x, b, a) - 1) < 1e-9)
+    assert.ok(Math.abs(betaQuantile(betaCdf(x, a, b), a, b) - x) < 1e-9)
+  }
+})
+
 test('the rule probability agrees with drawing from the posteriors', () => {
   const { uniform } = rng([1, 2])
   const cases = [candidate('harder', 8, 5), candidate('easier', 1, 3), candidate('harder', 7, 7)]

@@ -76,7 +76,7 @@ export function adapterDecider(config: Config): Decider {
       TaskProposed: ({ direction }) => askForA(direction),
       TaskRejected: ({ task, direction }) => (task === null ? askForA(direction) : null),
     },
-    version: 4,
+    version: 5,
     withConfig: adapterDecider,
   }
 }

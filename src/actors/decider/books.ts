@@ -41,8 +41,12 @@ export type IterationBook = {
   readonly rewardModelVersion: number
   /** No iteration follows, for the run's time is over. */
   readonly last: boolean
-  /** Groups by slot. Empty until planned. */
+  /** Groups by slot. Empty until planned. Those in reserve are not among them until they are drawn. */
   readonly groups: Map<string, Group>
+  /** Groups that are drawn if too few of the others are mixed, in this order. */
+  reserve: readonly Drawn[]
+  /** Number of mixed training groups at which no more is drawn. */
+  mixed: number
   planned: boolean
   /** Rollouts that the plan asks for. */
   expected: number
@@ -52,6 +56,9 @@ export type IterationBook = {
   /** Candidates that are neither accepted nor rejected. */
   undecided: number
 }
+
+/** A group of the plan before its rollouts. */
+export type Drawn = Pick<Group, 'slot' | 'task' | 'purpose' | 'asked'>
 
 /** Open iterations by number. Evaluations have no book, and iteration 0 is only an evaluation. */
 export type Books = Map<number, IterationBook>
@@ -68,6 +75,8 @@ export function openBook({
     rewardModelVersion,
     last: last === true,
     groups: new Map(),
+    reserve: [],
+    mixed: 0,
     planned: false,
     expected: 0,
     ended: 0,
@@ -79,36 +88,69 @@ export function openBook({
 
 export function enterPlan(book: IterationBook, plan: EventData<'IterationPlanned'>): void {
   book.planned = true
-  for (const { slot, task, purpose, rollouts: asked = plan.rolloutsPerTask } of plan.groups) {
-    book.expected += asked
-    book.groups.set(slot, {
-      slot,
-      task,
-      purpose,
-      asked,
-      scored: [],
-      successes: 0,
-      ended: 0,
-      judged: 0,
-      accepted: null,
-    })
-    if (purpose === 'candidate') book.undecided++
-  }
+  const planned = plan.groups.map(
+    ({ slot, task, purpose, reserve, rollouts: asked = plan.rolloutsPerTask }) => ({
+      group: { slot, task, purpose, asked },
+      reserve: reserve === true,
+    }),
+  )
+  for (const { group, reserve } of planned) if (!reserve) expectGroup(book, group)
+  book.reserve = planned.flatMap(({ group, reserve }) => (reserve ? [group] : []))
+  book.mixed = planned.filter(({ group, reserve }) => !reserve && group.purpose === 'train').length
+}
+
+function expectGroup(book: IterationBook, planned: Drawn): void {
+  const { slot, task, purpose, asked } = planned
+  book.expected += asked
+  book.groups.set(slot, {
+    slot,
+    task,
+    purpose,
+    asked,
+    scored: [],
+    successes: 0,
+    ended: 0,
+    judged: 0,
+    accepted: null,
+  })
+  if (purpose === 'candidate') book.undecided++
+}
+
+/**
+ * Draws as many groups from the reserve as mixed groups are missing, once all rollouts are over (DAPO, 2503.14476). Mixed groups
+ * have both successes and failures. The order in which rollouts ended does not count.
+ */
+function drawReserve(book: IterationBook): readonly Drawn[] {
+  if (book.reserve.length === 0 || book.ended < book.expected) return []
+  const mixed = [...book.groups.values()].filter(isMixed).length
+  const drawn = book.reserve.slice(0, Math.max(0, book.mixed - mixed))
+  book.reserve = book.reserve.slice(drawn.length)
+  for (const planned of drawn) expectGroup(book, planned)
+  return drawn
+}
+
+function isMixed({ purpose, successes, scored }: Group): boolean {
+  return purpose === 'train' && successes > 0 && successes < scored.length
 }
 
 type Ended = EventData<'TrajectoryCompleted'> | EventData<'RolloutFailed'>
 
-/** Enters a rollout that ended. A rollout that failed, or whose outcome is abstained, leaves its group. */
-export function enterRollout(book: IterationBook, rollout: Ended): void {
+/**
+ * Enters a rollout that ended. A rollout that failed, or whose outcome is abstained, leaves its group. Returns the groups that are
+ * drawn from the reserve now: their rollouts are to be played.
+ */
+export function enterRollout(book: IterationBook, rollout: Ended): readonly Drawn[] {
   const group = book.groups.get(rollout.slot)
-  if (!group) return
+  if (!group) return []
   group.ended++
   book.ended++
-  if (!('outcome' in rollout) || rollout.outcome.kind !== 'scored') return
-  const { success } = rollout.outcome
-  group.scored.push({ id: rollout.rollout, index: rollout.index, success, steps: rollout.steps })
-  if (success) group.successes++
-  book.scored++
+  if ('outcome' in rollout && rollout.outcome.kind === 'scored') {
+    const { success } = rollout.outcome
+    group.scored.push({ id: rollout.rollout, index: rollout.index, success, steps: rollout.steps })
+    if (success) group.successes++
+    book.scored++
+  }
+  return drawReserve(book)
 }
 
 /** Enters that all steps of a rollout are judged. */

@@ -46,6 +46,10 @@ export function playsCandidate({ slots, books }: EnvironmentContext, slot: strin
 export function takePlayed(context: EnvironmentContext): PlayedGroup {
   const played = context.played!
   context.played = null
-  if (rolloutsOver(played.book)) context.books.delete(played.book.iteration)
+  const { book } = played
+  if (!rolloutsOver(book)) return played
+  context.books.delete(book.iteration)
+  // Nobody draws what is left of the reserve.
+  for (const { slot } of book.reserve) context.slots.get(slot)!.busy = null
   return played
 }

@@ -92,13 +92,15 @@ export function environmentDecider(config: Config): Decider {
     ] as const),
     decides: {
       IterationPlanned: () => 'playIteration',
-      RolloutRequested: ({ purpose, iteration, index }) =>
+      RolloutRequested: ({ purpose, iteration, index, refill }) =>
         purpose !== 'evaluation'
-          ? isBranch(purpose, index)
-            ? branching === 'verdict'
-              ? 'hearJudged'
-              : 'branchRollout'
-            : 'playIteration'
+          ? refill
+            ? 'enterRollout'
+            : isBranch(purpose, index)
+              ? branching === 'verdict'
+                ? 'hearJudged'
+                : 'branchRollout'
+              : 'playIteration'
           : iteration === 0
             ? 'evaluateColdStart'
             : 'evaluateVersion',
@@ -106,7 +108,7 @@ export function environmentDecider(config: Config): Decider {
       TaskAccepted: () => 'acceptCandidate',
       TaskRejected: ({ task }) => (task === null ? null : 'rejectCandidate'),
     },
-    version: 5,
+    version: 6,
     withConfig: environmentDecider,
   }
 }

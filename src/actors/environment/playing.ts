@@ -6,7 +6,7 @@ import { rootsOf } from '../../learning/branching.ts'
 import { phaseOf } from '../../learning/phases.ts'
 import { rulesOf } from '../../learning/registry.ts'
 import { rng, seedOf } from '../../random.ts'
-import { enterPlan, openBook } from '../decider/books.ts'
+import { type Drawn, enterPlan, type IterationBook, openBook } from '../decider/books.ts'
 import type { Output } from '../decider/decider.ts'
 import { emitEvent } from '../decider/fold.ts'
 import { rolloutName } from '../decider/names.ts'
@@ -21,7 +21,7 @@ export function playIteration(
   config: RulesConfig,
   seed: number,
 ): Output[] {
-  const { iteration, policyVersion } = started
+  const { iteration } = started
   if (started.last) context.last = iteration
   const groups = planIteration(context.slots, iteration, config, seed)
   const { rolloutsPerTask } = config.environment
@@ -36,21 +36,47 @@ export function playIteration(
   const book = openBook(started)
   enterPlan(book, plan)
   if (groups.length > 0) context.books.set(iteration, book)
-  const { branching } = config.environment
-  const requests = sized.flatMap(({ group: { slot, task, purpose }, rollouts, maxSteps }) => {
-    const given = purpose === 'train' ? givenTo(context.slots, slot, iteration, config, seed) : NOTHING_GIVEN
-    const roots = purpose === 'train' ? rootsOf(rollouts, branching) : rollouts
-    return Array.from({ length: roots }, (_, index) =>
-      emitEvent('RolloutRequested', {
-        ...requestFor({ iteration, policyVersion }, { slot, task, purpose }, index, seed),
-        maxSteps,
-        ...given.start,
-        // The other half shows what the policy does by itself.
-        ...(index % 2 === 1 ? given.hint : {}),
-      }),
-    )
-  })
+  const requests = sized.flatMap((one) =>
+    one.group.reserve ? [] : requestsOf(context, book, one, config, seed),
+  )
   return [emitEvent('IterationPlanned', plan), ...requests]
+}
+
+/** Returns the requests for the rollouts of groups that were drawn from the reserve. */
+export function playDrawn(
+  context: EnvironmentContext,
+  book: IterationBook,
+  drawn: readonly Drawn[],
+  config: RulesConfig,
+  seed: number,
+): Output[] {
+  return drawn.flatMap(({ slot, task, purpose, asked: rollouts }) => {
+    const group = { slot, task, purpose }
+    const maxSteps = limitOf(context.slots, group, book.iteration, config)
+    return requestsOf(context, book, { group, rollouts, maxSteps }, config, seed, { refill: true })
+  })
+}
+
+function requestsOf(
+  { slots }: EnvironmentContext,
+  book: IterationBook,
+  { group: { slot, task, purpose }, rollouts, maxSteps }: Sized,
+  config: RulesConfig,
+  seed: number,
+  drawn: Pick<EventData<'RolloutRequested'>, 'refill'> = {},
+): Output[] {
+  const given = purpose === 'train' ? givenTo(slots, slot, book.iteration, config, seed) : NOTHING_GIVEN
+  const roots = purpose === 'train' ? rootsOf(rollouts, config.environment.branching) : rollouts
+  return Array.from({ length: roots }, (_, index) =>
+    emitEvent('RolloutRequested', {
+      ...requestFor(book, { slot, task, purpose }, index, seed),
+      maxSteps,
+      ...given.start,
+      // The other half shows what the policy does by itself.
+      ...(index % 2 === 1 ? given.hint : {}),
+      ...drawn,
+    }),
+  )
 }
 
 /** Returns what a request for a rollout of a group says, but for its limit of steps. */

@@ -8,7 +8,7 @@ import { allTasksThere, countTask, evaluationDue, sourceOf, splitsOf } from '../
 import { branchAfter, branchAfterVerdict, noteComplaint, noteSuccess } from './branches.ts'
 import { type EnvironmentContext, playsCandidate, takePlayed } from './context.ts'
 import { measure, resultOf } from './evaluation.ts'
-import { playIteration, startEvaluation } from './playing.ts'
+import { playDrawn, playIteration, startEvaluation } from './playing.ts'
 import { aboutTask, acceptCandidate, decisionOnGroup, enterGroup, newSlot, rejectCandidate } from './slots.ts'
 
 type Context = EnvironmentContext
@@ -80,13 +80,14 @@ export function environmentActions(config: Config) {
     evaluateVersion: ask('PolicyUpdated', (context: Context, { version }) =>
       startEvaluation(context, version, evaluation, rollouts),
     ),
-    enterRollout: fold(['TrajectoryCompleted', 'RolloutFailed'], (context: Context, rollout) => {
+    enterRollout: ask(['TrajectoryCompleted', 'RolloutFailed'], (context: Context, rollout) => {
       const book = bookOf(context.books, rollout)
-      if (!book) return
-      enterRollout(book, rollout)
+      if (!book) return []
+      const drawn = enterRollout(book, rollout)
       if ('outcome' in rollout && environment.starts !== undefined) noteSuccess(context, rollout)
       const group = book.groups.get(rollout.slot)
       if (group && groupOver(group)) context.played = { book, group, decision: null }
+      return playDrawn(context, book, drawn, config, run.seed)
     }),
     branchRollout: ask(['TrajectoryCompleted', 'RolloutFailed'], (context: Context, rollout) =>
       branchAfter(context, rollout, config),

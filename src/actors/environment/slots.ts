@@ -7,7 +7,7 @@ import { inPhase, phaseOf } from '../../learning/phases.ts'
 import { rulesOf } from '../../learning/registry.ts'
 import type { OpenSlot, TaskSampler } from '../../learning/rules.ts'
 import type { Tally } from '../../learning/terms.ts'
-import { seedOf } from '../../random.ts'
+import { rng, seedOf } from '../../random.ts'
 import { type Group, type IterationBook, tallyOf } from '../decider/books.ts'
 import type { Output } from '../decider/decider.ts'
 import { emitEvent } from '../decider/fold.ts'
@@ -63,7 +63,7 @@ export type PlannedGroup = EventData<'IterationPlanned'>['groups'][number]
 
 /**
  * Returns the groups of an iteration in order of their slots. They are every waiting candidate, and training tasks
- * drawn by seed. A slot is not drawn if it has a candidate, is still played by an earlier iteration, or is set aside.
+ * drawn by seed. Then come those in reserve. A slot is not drawn if it has a candidate, is still played by an earlier iteration, or is set aside.
  *
  * @param seed that of the run
  */
@@ -91,13 +91,36 @@ export function planIteration(
   const again = environment.hints ? hintedSlots(slots, open).slice(0, Math.floor(count / 2)) : []
   const rest = inPhase(open, phase).filter(({ slot }) => !again.includes(slot))
   const asked = { ...given, count: count - again.length }
-  const chosen = [...again, ...chooseSlots(rest, asked, rulesOf(config).taskSampler)]
-  const groups = [
-    ...candidates,
-    ...chosen.map((slot): PlannedGroup => ({ slot, task: slots.get(slot)!.active, purpose: 'train' })),
-  ].sort((a, b) => byText(a.slot, b.slot))
+  const { taskSampler } = rulesOf(config)
+  const chosen = [...again, ...chooseSlots(rest, asked, taskSampler)]
+  const left = rest.filter(({ slot }) => !chosen.includes(slot))
+  const train = (slot: string) => ({ slot, task: slots.get(slot)!.active, purpose: 'train' as const })
+  const groups: PlannedGroup[] = [
+    ...[...candidates, ...chosen.map(train)].sort((a, b) => byText(a.slot, b.slot)),
+    ...reserveOf(left, given, environment.refill ?? 1, taskSampler).map((slot) => ({
+      ...train(slot),
+      reserve: true as const,
+    })),
+  ]
   for (const { slot } of groups) slots.get(slot)!.busy = iteration
   return groups
+}
+
+/** Returns slots in reserve, in the order in which they are drawn. The sampler chooses them among those that it left. */
+function reserveOf(
+  left: readonly OpenSlot[],
+  { count, seed, iteration }: Parameters<TaskSampler['choose']>[1],
+  refill: number,
+  sampler: TaskSampler,
+): readonly string[] {
+  const own = seedOf(seed, 'reserve')
+  const asked = { count: Math.floor(count * (refill - 1)), seed: own, iteration }
+  if (asked.count === 0) return []
+  const orderOf = (slot: string) => rng(seedOf(own, slot)).uniform()
+  return chooseSlots(left, asked, sampler)
+    .map((slot) => ({ slot, order: orderOf(slot) }))
+    .sort((a, b) => a.order - b.order || byText(a.slot, b.slot))
+    .map(({ slot }) => slot)
 }
 
 /** Returns the open slots whose task nobody solved, and about which a complaint is known. */

@@ -19,6 +19,8 @@ export type Extras = {
   failedRollouts: number
   /** Steps of all scored rollouts. */
   steps: number
+  /** Steps that its rollouts played themselves. */
+  playedSteps: number
   /**
    * Number of splits by which the iteration is to be measured. Null until its policy version is there.
    * `evaluatedSplits` counts the measured ones.
@@ -44,8 +46,10 @@ export type HeadContext = {
   readonly extras: Map<number, Extras>
   /** Start of the run, ms since 1970. It is 0 before. */
   startedMs: number
-  /** Iteration with which the run's time ends. Null until it is known. */
+  /** Iteration with which the run's time or its steps end. Null until it is known. */
   last: number | null
+  /** Steps that the rollouts of completed iterations played themselves. */
+  playedSteps: number
   readonly clock: RunClock
 }
 
@@ -60,6 +64,7 @@ export function emptyHeadContext(firstIteration: number): HeadContext {
     extras: new Map(),
     startedMs: 0,
     last: null,
+    playedSteps: 0,
     clock: newClock(),
   }
 }
@@ -73,6 +78,7 @@ export function newExtras(sinceMs: number): Extras {
     accepted: 0,
     failedRollouts: 0,
     steps: 0,
+    playedSteps: 0,
     splitsDue: null,
     evaluatedSplits: 0,
     evaluationToJudge: 0,

@@ -112,7 +112,7 @@ export function headDecider(config: Config): Decider {
         return reason === noTasksIn(iteration) ? 'giveUpWithoutTasks' : 'giveUpWithoutOutcomes'
       },
     },
-    version: 5,
+    version: 6,
     withConfig: headDecider,
   }
 }

@@ -1,5 +1,6 @@
 /** Rules of the head's decider: what its machine asks before a transition, and what it does on one. */
 import type { Config } from '../../config.ts'
+import { playedSteps } from '../../events/played-steps.ts'
 import { bookkeeping } from '../decider/books.ts'
 import { decide, emitEvent, fold } from '../decider/fold.ts'
 import { allTasksThere, countTask } from '../decider/task-counts.ts'
@@ -15,6 +16,7 @@ import {
   splitsDueOf,
 } from './iterations.ts'
 import { beginIteration, skip, tick, timeEnds } from './run-clock.ts'
+import { stepsEnd } from './run-steps.ts'
 
 type Guarded = { readonly context: HeadContext }
 
@@ -71,6 +73,7 @@ export function headActions(config: Config) {
       const open = extras.get(rollout.iteration)
       if (!open) return
       const isScored = 'outcome' in rollout && rollout.outcome.kind === 'scored'
+      if (rollout.purpose !== 'evaluation' && 'outcome' in rollout) open.playedSteps += playedSteps(rollout)
       if (rollout.purpose === 'evaluation') {
         if (isScored && judgesEvaluations) open.evaluationToJudge++
       } else if (!('outcome' in rollout)) open.failedRollouts++
@@ -102,8 +105,10 @@ export function headActions(config: Config) {
     }),
     beginIteration: decide((context: HeadContext) => {
       context.newest++
-      const { policyVersion, rewardModelVersion, newest: iteration, clock, completed } = context
-      const last = iteration > 0 && timeEnds(clock, completed, run.minutes)
+      const { policyVersion, rewardModelVersion, newest: iteration, clock, completed, playedSteps } = context
+      const last =
+        iteration > 0 &&
+        (timeEnds(clock, completed, run.minutes) || stepsEnd(playedSteps, completed, iteration, run.steps))
       return [
         emitEvent('IterationStarted', {
           iteration,
@@ -116,6 +121,7 @@ export function headActions(config: Config) {
     completeIteration: decide((context: HeadContext) => {
       const iteration = ++context.completed
       const result = iterationResult(context, iteration)
+      context.playedSteps += context.extras.get(iteration)?.playedSteps ?? 0
       context.books.delete(iteration)
       context.extras.delete(iteration)
       return [emitEvent('IterationCompleted', result)]

@@ -80,12 +80,13 @@ export function tellIfOver({ run, log: path }: RunFolder): boolean {
     const before = decided === null ? null : decided - 1
     const last = log.byKey(`IterationStarted/${iterations}`)
     const timed = last?.type === 'IterationStarted' && last.data.last === true
+    const isOfSteps = loggedConfig(startsOf(log).last.data.config).run.minutes === undefined
     const longer = timed
-      ? { at: last.position - 1, set: 'run.minutes=MINUTES' }
+      ? { at: last.position - 1, set: `run.${isOfSteps ? 'steps=STEPS' : 'minutes=MINUTES'}` }
       : { at: before ?? 'POSITION', set: `run.iterations=${2 * iterations}` }
     const lines = [
       `run ${run} is complete: ${iterations} iterations. Nothing was started, and nothing was appended.`,
-      // The time of a run ends at the start of its last iteration. A fork goes on from before it.
+      // The time or the steps of a run end at the start of its last iteration. A fork goes on from before it.
       `  go on in a fork: npm run -s rl -- fork ${run} --at ${longer.at} --set ${longer.set}`,
       `  look further:    npm run -s rl -- status ${run}`,
     ]

@@ -87,7 +87,7 @@ export function policyDecider(config: Config): Decider {
         return stopped === NO_GROUP ? 'keepAsNoGroupIsWhole' : 'train'
       },
     },
-    version: 3,
+    version: 4,
     withConfig: policyDecider,
   }
 }

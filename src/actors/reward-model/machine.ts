@@ -115,7 +115,7 @@ export function rewardModelDecider(config: Config): Decider {
         return stopped?.startsWith(NO_TASK) ? 'keepAsNoTaskIsInRange' : 'train'
       },
     },
-    version: 3,
+    version: 4,
     withConfig: rewardModelDecider,
   }
 }

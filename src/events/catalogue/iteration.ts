@@ -13,21 +13,21 @@ export const iterationEvents = {
       iteration: count,
       policyVersion: count,
       rewardModelVersion: count,
-      /** The time of `run.minutes` ends with this iteration. */
+      /** The time of `run.minutes`, or the steps of `run.steps`, end with this iteration. */
       last: z.literal(true).optional(),
     }),
     key: (data) => `IterationStarted/${data.iteration}`,
     reproducible: true,
   }),
   IterationPlanned: define({
-    v: 2,
+    v: 3,
     digestVersion: 1,
     by: ['environment'],
     summary:
       'The tasks of an RL step were chosen. The event names every group, before the first rollout is asked for.',
     schema: z.strictObject({
       iteration: count,
-      /** One group of rollouts for each task, in order of the slots. */
+      /** One group of rollouts for each task, in order of the slots. Those in reserve follow, in the order in which they are drawn. */
       groups: z.array(
         z.strictObject({
           slot: name,
@@ -35,6 +35,8 @@ export const iterationEvents = {
           purpose: z.enum(['train', 'candidate']),
           /** Number of its rollouts. Absent if it is `rolloutsPerTask`, and before version 2. */
           rollouts: z.int().positive().optional(),
+          /** Played only if too few of the groups before it are mixed. Absent without `environment.refill`, and before version 3. */
+          reserve: z.literal(true).optional(),
         }),
       ),
       rolloutsPerTask: count,
@@ -47,7 +49,7 @@ export const iterationEvents = {
     reproducible: true,
   }),
   RolloutRequested: define({
-    v: 2,
+    v: 3,
     digestVersion: 1,
     by: ['environment'],
     summary: 'One rollout of one task should be played. A work queue hands it to one environment worker.',
@@ -68,6 +70,8 @@ export const iterationEvents = {
       hint: z.string().max(4_000).optional(),
       /** Begins after so many actions of a rollout in the log. Absent for the start of its task, and before version 2. */
       start: z.strictObject({ rollout: name, step: count }).optional(),
+      /** Its group was drawn from the reserve. Absent if the plan asks for it, and before version 3. */
+      refill: z.literal(true).optional(),
     }),
     key: (data) => `RolloutRequested/${data.rollout}`,
     reproducible: true,

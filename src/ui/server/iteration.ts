@@ -20,8 +20,10 @@ export function iterationPage({ log }: OpenRun, iteration: number, at: number): 
   const update = eventAt(log, `PolicyUpdated/${iteration}`, at)
   const reward = eventAt(log, `RewardModelUpdated/${iteration}`, at)
   const trained = new Set(update?.type === 'PolicyUpdated' ? update.data.trainedOn : [])
-  const groups = planned.groups.map(
-    ({ slot, task, purpose, rollouts = planned.rolloutsPerTask }): GroupRow => {
+  const isPlayed = (slot: string) => eventAt(log, `RolloutRequested/${iteration}/${slot}/0`, at) !== null
+  const groups = planned.groups
+    .filter(({ slot, reserve }) => !reserve || isPlayed(slot))
+    .map(({ slot, task, purpose, rollouts = planned.rolloutsPerTask }): GroupRow => {
       const cells = groupRollouts(log, iteration, slot, rollouts, at, trained)
       return {
         slot,
@@ -34,8 +36,7 @@ export function iterationPage({ log }: OpenRun, iteration: number, at: number): 
         programs: haveTests(log, cells, at),
         decision: decisionOf(log, slot, iteration, at),
       }
-    },
-  )
+    })
   const until = ended?.position ?? at
   return {
     iteration,

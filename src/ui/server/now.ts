@@ -37,7 +37,10 @@ function openIteration(log: LogReader, iteration: number, from: number, at: numb
   const plan = log.byKey(`IterationPlanned/${iteration}`)
   const planned =
     plan?.type === 'IterationPlanned' && plan.position <= at
-      ? plan.data.groups.reduce((sum, { rollouts }) => sum + (rollouts ?? plan.data.rolloutsPerTask), 0)
+      ? plan.data.groups.reduce(
+          (sum, { rollouts, reserve }) => sum + (reserve ? 0 : (rollouts ?? plan.data.rolloutsPerTask)),
+          0,
+        )
       : null
   const requested = since('RolloutRequested')
   const update = (what: string, key: string): Doing => ({ what, done: isThere(log, at, key) ? 1 : 0, of: 1 })

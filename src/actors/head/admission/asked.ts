@@ -65,6 +65,8 @@ type OpenIteration = {
    * not measured.
    */
   measuredBy: number | null
+  /** By slot, the event by which a group was drawn from the reserve of the plan. */
+  readonly drawnBy: Map<string, string>
 }
 
 export type Asked = {
@@ -134,7 +136,7 @@ const ENTRIES: Entries = {
   IterationStarted(asked, started, { id }) {
     const { iteration } = started
     const measuredBy = iteration === 0 ? measuring(asked, 0, false) : null
-    asked.iterations.set(iteration, { book: openBook(started), started: id, measuredBy })
+    asked.iterations.set(iteration, { book: openBook(started), started: id, measuredBy, drawnBy: new Map() })
   },
   IterationPlanned(asked, plan) {
     const open = asked.iterations.get(plan.iteration)
@@ -288,7 +290,8 @@ function enterEnded(
   const measured = purpose === 'evaluation' && asked.measurements.get(`${iteration}/${request?.split}`)
   if (measured) measured.ended++
   const book = bookOf(asked, ended)
-  if (book) enterRollout(book, ended)
+  const drawn = book ? enterRollout(book, ended) : []
+  for (const one of drawn) asked.iterations.get(iteration)?.drawnBy.set(one.slot, id)
   if (asked.config) enterEnd(asked.judgements, ended, book, asked.config, asked.versions['reward-model'], id)
   if (book) askForRewrite(asked, book, slot, id)
 }

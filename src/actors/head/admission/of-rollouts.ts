@@ -60,7 +60,10 @@ export function requestUnasked(
     if (reason !== null) return reason
     if (policyVersion !== started.book.policyVersion)
       return `iteration ${iteration} is played by policy version ${started.book.policyVersion}`
-    return causeWrong(cause, branchAsker(data, situation) ?? started.started, situation)
+    const planner = started.drawnBy.get(slot) ?? started.started
+    if ((data.refill === true) !== started.drawnBy.has(slot) && branchAsker(data, situation) === null)
+      return `the group of ${slot} was ${data.refill ? 'not drawn' : 'drawn'} from the reserve`
+    return causeWrong(cause, branchAsker(data, situation) ?? planner, situation)
   }
   if (asked.versions.policy < iteration) return `there is no policy version ${iteration}`
   if (policyVersion !== iteration || started.measuredBy === null)

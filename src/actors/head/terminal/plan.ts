@@ -8,11 +8,13 @@ import type {
   EnvironmentConfig,
   PolicyConfig,
   RewardModelConfig,
+  RunConfig,
 } from '../../../config-schema/sections.ts'
 import { settingOf } from '../../../environments/settings.ts'
 import { type HubCopy, sizeAndLicence } from '../../../models/hub-folder.ts'
 import type { ModelProvider } from '../../../models/provider.ts'
 import { providerOf } from '../../../models/registry.ts'
+import { plannedIterations } from '../../planned-iterations.ts'
 import type { StartOptions } from '../../start-options.ts'
 
 export type Plan = {
@@ -40,7 +42,7 @@ export function planLines({
   runtime,
 }: Plan): readonly string[] {
   const { environment, policy, rewardModel, learning, evaluation } = config
-  const { minutes, iterations } = config.run
+  const isOpen = plannedIterations(config.run) === null
   const rows: readonly (readonly [string, string])[] = [
     ['run', `${run}${resumed ? ' (goes on where its log ends)' : ''}, seed ${config.run.seed}`],
     [
@@ -50,7 +52,7 @@ export function planLines({
     ['folder', relative('', folder.folder) || folder.folder],
     [
       'loop',
-      `${minutes === undefined ? `${iterations} iterations` : `as many iterations as fit into ${minutes} minutes,`} of ${environment.tasksPerIteration} tasks x ${environment.rolloutsPerTask} rollouts; staleness up to ${config.run.maxStaleness}`,
+      `${iterationsText(config.run)} of ${environment.tasksPerIteration} tasks x ${environment.rolloutsPerTask} rollouts; staleness up to ${config.run.maxStaleness}`,
     ],
     ['tasks', taskText(environment)],
     [
@@ -71,7 +73,7 @@ export function planLines({
       'evaluation',
       evaluation.splits.length === 0
         ? 'none'
-        : `${evaluation.splits.join(', ')} (${evaluation.tasks ?? 'all'} tasks each) at the start${minutes === undefined ? `, every ${config.run.evaluateEvery} iterations` : ''} and at the end`,
+        : `${evaluation.splits.join(', ')} (${evaluation.tasks ?? 'all'} tasks each) at the start${isOpen ? '' : `, every ${config.run.evaluateEvery} iterations`} and at the end`,
     ],
     [
       'broker',
@@ -93,6 +95,12 @@ const INDENT = 15
 export function inColumns(name: string, text: string): string[] {
   const lines = wrap(text, WIDTH - INDENT)
   return lines.map((line, index) => `  ${(index === 0 ? name : '').padEnd(INDENT - 2)}${line}`)
+}
+
+function iterationsText({ minutes, steps, iterations }: RunConfig): string {
+  if (minutes === undefined && steps === undefined) return `${iterations} iterations`
+  const room = [minutes && `${minutes} minutes`, steps && `${steps} steps`].filter(Boolean).join(' and ')
+  return `as many iterations as fit into ${room},`
 }
 
 function hubText(hub: HubCopy | null): string {
