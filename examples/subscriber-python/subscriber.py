@@ -13,17 +13,18 @@ run = sys.argv[1] if len(sys.argv) > 1 else "demo"
 address = os.path.join(os.environ.get("RL_RUNS", "runs"), run, "connection.json")
 counts = collections.Counter()
 position = 0  # of the last event that was counted
-complete = False
+end = None  # the event that ends the run
 
 
 def count(at, body):
-    global position, complete
+    global position, end
     event = msgpack.unpackb(body)  # id, type, v, run, actor, time, cause, data
     counts[event["type"]] += 1
     position = at
     if event["type"] == "IterationCompleted":
         print(at, "iteration", event["data"]["iteration"], "after", counts["TrajectoryCompleted"], "trajectories", flush=True)
-    complete = complete or event["type"] == "RunCompleted"
+    if event["type"] in ("RunCompleted", "RunFailed"):
+        end = event["type"]
 
 
 async def read(connection):
@@ -53,7 +54,7 @@ async def main():
     connection = await nats.connect(head["url"], user=head["user"], password=head["password"], token=head["token"])
     live = await connection.subscribe(f"rl.v1.{run}.evt.*")
     await read(connection)
-    while not complete:
+    while end is None:
         try:
             message = await live.next_msg(timeout=1)
         except nats.errors.TimeoutError:
@@ -67,7 +68,7 @@ async def main():
         elif at > position:
             await read(connection)  # something was missed
     await connection.close()
-    print(f"{run} is complete: {position} events,", ", ".join(f"{n} {name}" for name, n in counts.most_common(3)))
+    print(f"{run} ended with {end}: {position} events,", ", ".join(f"{n} {name}" for name, n in counts.most_common(3)))
 
 
 asyncio.run(main())

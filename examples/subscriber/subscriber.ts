@@ -15,7 +15,13 @@ const state: State = existsSync(file)
   ? JSON.parse(readFileSync(file, 'utf8'))
   : { position: 0, successes: 0, rollouts: 0 }
 
-const types = ['TrajectoryCompleted', 'PolicyUpdated', 'IterationCompleted', 'RunCompleted'] as const
+const types = [
+  'TrajectoryCompleted',
+  'PolicyUpdated',
+  'IterationCompleted',
+  'RunCompleted',
+  'RunFailed',
+] as const
 const subscription = await subscribe({ ...address, run, from: state.position + 1, types }, (event) => {
   if (event.type === 'TrajectoryCompleted' && event.data.outcome.kind === 'scored') {
     state.rollouts++
@@ -30,7 +36,7 @@ const subscription = await subscribe({ ...address, run, from: state.position + 1
   // What was made of the event and its position are stored in one step: each event counts exactly once.
   writeFileSync(`${file}.part`, JSON.stringify(state))
   renameSync(`${file}.part`, file)
-  if (event.type === 'RunCompleted') void subscription.stop()
+  if (event.type === 'RunCompleted' || event.type === 'RunFailed') void subscription.stop()
 })
 await subscription.done
-console.log(`${run} is complete: ${state.successes} of ${state.rollouts} rollouts succeeded`)
+console.log(`${run} is over: ${state.successes} of ${state.rollouts} rollouts succeeded`)

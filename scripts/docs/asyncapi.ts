@@ -7,6 +7,7 @@ import { controlAnswer, controlRequest } from '../../src/actors/head/control.ts'
 import { HEARTBEAT } from '../../src/actors/head/watch.ts'
 import { sharedJob } from '../../src/actors/runtime/deliveries.ts'
 import { CATALOGUE, type EventType } from '../../src/events/catalogue.ts'
+import { blobDataSchema, INLINE_DATA_LIMIT } from '../../src/events/codec.ts'
 import { ROLES } from '../../src/events/envelope.ts'
 import { faultReport } from '../../src/events/faults.ts'
 import { headSays } from '../../src/events/head-says.ts'
@@ -29,7 +30,7 @@ import type { GeneratedDoc } from './generated.ts'
 
 const position = { type: 'integer', minimum: 1 }
 const text = { type: 'string' }
-const binary = { type: 'string', format: 'binary' }
+const binary = { format: 'binary' }
 const nothing = { type: 'object', maxProperties: 0 }
 const listOf = (items: JsonSchema) => ({ type: 'array', items })
 const either = (...oneOf: JsonSchema[]) => ({ oneOf })
@@ -53,14 +54,14 @@ const EXCHANGES: Readonly<Record<string, Exchange>> = {
     address: 'log.append.{user}',
     summary: 'Appends groups of encoded events, each group all or nothing. Answers when they are durable.',
     request: toJsonSchema(appendRequest),
-    reply: listOf(either(listOf({ type: 'array', prefixItems: [position, { enum: [0, 1] }] }), refusal)),
+    reply: listOf(either(listOf({ type: 'array', items: [position, { enum: [0, 1] }] }), refusal)),
   },
   read: {
     address: 'log.read',
     summary: 'Reads encoded events with their positions. Go on from `next` until it is above `head`.',
     request: toJsonSchema(readRequest),
     reply: record({
-      events: listOf({ type: 'array', prefixItems: [position, binary] }),
+      events: listOf({ type: 'array', items: [position, binary] }),
       next: position,
       hash: text,
       head: { type: 'integer' },
@@ -193,6 +194,26 @@ const PARAMETERS: Readonly<Record<string, JsonSchema>> = {
   role: { enum: [...ROLES] },
 }
 
+/** How a program shows who it is. One of them is enough. */
+const SECURITY: Readonly<Record<string, JsonSchema>> = {
+  user: {
+    type: 'userPassword',
+    description:
+      'Each role, a tool and an operator has a password: runs/<run>/connection.json, runs/<run>/credentials. Rights: src/broker/permissions.ts.',
+  },
+  token: { type: 'apiKey', in: 'password', description: 'Token of a broker that a person started.' },
+  nkey: {
+    type: 'asymmetricEncryption',
+    description: 'Key (nkey) of a host, in the file with which it joins: docs/hosts.md.',
+  },
+}
+
+/** Stands in the place of data that are too large for a message. */
+const BLOB: JsonSchema = {
+  description: `Data of more than ${INLINE_DATA_LIMIT} encoded bytes. The blob holds them as msgpack: ask blob.get for it.`,
+  ...toJsonSchema(blobDataSchema),
+}
+
 export function asyncApiDoc(): GeneratedDoc {
   const types = Object.keys(CATALOGUE) as EventType[]
   const document = {
@@ -210,6 +231,7 @@ export function asyncApiDoc(): GeneratedDoc {
         host: '127.0.0.1:4222',
         protocol: 'nats',
         description: 'runs/<run>/connection.json has the address, user and password of a tool.',
+        security: Object.keys(SECURITY).map((name) => ref(`securitySchemes/${name}`)),
       },
     },
     channels: {
@@ -249,6 +271,7 @@ export function asyncApiDoc(): GeneratedDoc {
       ),
     },
     components: {
+      securitySchemes: SECURITY,
       parameters: PARAMETERS,
       messages: {
         ...Object.fromEntries(types.map((type) => [type, eventMessage(type)])),
@@ -282,6 +305,7 @@ export function asyncApiDoc(): GeneratedDoc {
         },
         Heartbeat: toJsonSchema(HEARTBEAT),
         Envelope: envelopeJsonSchema(),
+        DataInBlob: BLOB,
         ...Object.fromEntries(types.map((type) => [type, dataSchema(type)])),
       },
     },
@@ -323,7 +347,7 @@ function eventMessage(type: EventType): object {
           properties: {
             type: { const: type },
             v: { const: CATALOGUE[type].v },
-            data: ref(`schemas/${type}`),
+            data: { anyOf: [ref(`schemas/${type}`), ref('schemas/DataInBlob')] },
           },
         },
       ],

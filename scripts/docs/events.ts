@@ -264,12 +264,11 @@ function section(type: EventType): string {
 
 /** A schema in a few words, e.g. `list of {step: integer}`. */
 function describe(schema: JsonSchema): string {
-  const { type, format, properties, items, prefixItems, anyOf, oneOf, additionalProperties } = schema as {
+  const { type, format, properties, items, anyOf, oneOf, additionalProperties } = schema as {
     type?: string | string[]
     format?: string
     properties?: Record<string, JsonSchema>
-    items?: JsonSchema
-    prefixItems?: JsonSchema[]
+    items?: JsonSchema | JsonSchema[]
     anyOf?: JsonSchema[]
     oneOf?: JsonSchema[]
     additionalProperties?: JsonSchema | boolean
@@ -279,7 +278,7 @@ function describe(schema: JsonSchema): string {
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => `\`${value}\``).join(' or ')
   const choices = anyOf ?? oneOf
   if (choices) return choices.map(describe).join(' or ')
-  if (prefixItems) return `[${prefixItems.map(describe).join(', ')}]`
+  if (Array.isArray(items)) return `[${items.map(describe).join(', ')}]`
   if (items) return `list of ${describe(items)}`
   if (properties)
     return `{${Object.entries(properties)

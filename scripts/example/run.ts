@@ -11,6 +11,7 @@ const DEADLINE_MS = 600_000
 /** Needs of an example that may be absent. Each returns the reason why it cannot run, or null. */
 const NEEDS: Readonly<Record<string, () => string | null>> = {
   'subscriber-python': () => pythonWithout('nats', 'msgpack'),
+  'subscriber-go': () => (spawnSync('go', ['version']).status === 0 ? null : 'there is no go'),
 }
 
 /** Examples that need nothing but the package. Those of agents need SDKs: scripts/example/agents.ts. */

@@ -59,6 +59,12 @@ const environmentShape = {
     .min(1)
     .optional()
     .describe('Types of tasks that are taken, by the names of the setting. Absent: all.'),
+  domainRandomization: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether training tasks number the things of each kind at random, each task in its own way, by `seed` (ALFWorld).',
+    ),
   frames: z
     .boolean()
     .default(false)

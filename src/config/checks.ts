@@ -253,12 +253,14 @@ function checkPublishing(config: Config, name: 'policy' | 'rewardModel', refuse:
 }
 
 /** Refuses a part that the setting lacks, before anything starts. */
-/** Types of tasks are those of the setting. */
+/** Types of tasks are those of the setting, and random names its offer. */
 function checkTypes(
-  { name, taskTypes: known = [] }: Setting,
-  { environment: { taskTypes = [] } }: Config,
+  { name, taskTypes: known = [], domainRandomization: canRandomize }: Setting,
+  { environment: { taskTypes = [], domainRandomization } }: Config,
   refuse: Refuse,
 ): void {
+  if (domainRandomization && !canRandomize)
+    refuse('environment.domainRandomization', `the setting '${name}' has no random names`, 'remove the key')
   const odd = taskTypes.find((type) => !known.includes(type))
   if (odd === undefined) return
   const near = nearest(odd, known)

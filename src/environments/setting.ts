@@ -51,6 +51,8 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   readonly actings?: Readonly<Record<string, Choosing<E> | Texts<E>>>
   /** The names that `environment.taskTypes` may have. Absent if the setting has no types to choose. */
   readonly taskTypes?: readonly string[]
+  /** True if training tasks can show the names of things in a random order (`environment.domainRandomization`). */
+  readonly domainRandomization?: true
   /** How an episode looks, for models that see and for people who watch. */
   readonly pictures?: Pictures<E, Section>
   /** How a reward model judges. */
@@ -59,8 +61,11 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   readonly rewriting?: Rewriting<E>
   /** Work of its episodes that other hosts can do. */
   readonly executing?: Executing<Section>
-  /** Returns a teacher for the first version of a policy. It knows no more than an agent can read. */
-  expert?(environment: E, first: Turn): Expert
+  /**
+   * Returns a teacher for the first version of a policy. It knows no more than an agent can read, and what the words of the goal mean.
+   * The task is absent if only its turns are known.
+   */
+  expert?(environment: E, first: Turn, task?: Task): Expert
   /**
    * Resolves to the true progress of each step of an episode, in order of the actions. The setting defines
    * progress. Resolves to null if it cannot tell.
@@ -82,7 +87,7 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
    */
   remaining?(environment: E, task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
   /** Returns an expert that seeks another goal than the task's, drawn by the seed. It shows such a judge what misses the goal. */
-  astray?(environment: E, first: Turn, seed: Seed): Expert
+  astray?(environment: E, first: Turn, seed: Seed, task?: Task): Expert
   /** True if every turn names a role. */
   readonly roles?: true
   /** Resolves to the text of a task's own solution, as actions in lines. Resolves to null if there is none. */

@@ -87,6 +87,7 @@ const settingSchema = z.strictObject({
   pictures: z.strictObject({ picture: fn, seeing: fn }).optional(),
   executing: z.strictObject({ processes: fn, open: fn }).optional(),
   taskTypes: z.array(z.string().min(1)).min(1).optional(),
+  domainRandomization: z.literal(true).optional(),
   expert: fn.optional(),
   roles: z.literal(true).optional(),
   reference: fn.optional(),

@@ -34,7 +34,8 @@ const LOGGED_BOUNDS: Bounds = { bytes: BLOB_LIMIT, values: 1_000_000 }
 
 export type BlobRef = z.infer<typeof blob>
 
-const blobDataSchema = z.strictObject({ $blob: blob })
+/** Stands in the place of data that lie in a blob. */
+export const blobDataSchema = z.strictObject({ $blob: blob })
 
 /** Returns the bytes of a blob, or throws if it is missing. */
 export type LoadBlob = (ref: BlobRef) => Uint8Array

@@ -180,7 +180,7 @@ async function checkExpert(
 ): Promise<void> {
   if (!setting.expert) return
   let episode = await environment.reset(task, { seed: seedOf(SEED, task.id, 'expert'), maxSteps })
-  const expert = setting.expert(environment, episode.turn)
+  const expert = setting.expert(environment, episode.turn, task)
   while (!episode.turn.done) {
     const action = expert.advise(episode.turn)
     assert.ok(

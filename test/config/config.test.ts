@@ -94,6 +94,13 @@ test('types of tasks are those of the setting', () => {
   assert.match(none.message, /the setting 'gym' has no types/)
 })
 
+test('random names are for settings that have them', () => {
+  const set = 'environment.domainRandomization=true'
+  assert.is(loadConfig({ set: [set] }).environment.domainRandomization, true)
+  const none = refusal({ set: ['environment.name=gym', 'environment.gym.id=x', set] })
+  assert.match(none.message, /environment\.domainRandomization: the setting 'gym' has no random names/)
+})
+
 test('unknown names in --set and in the environment are refused as such', () => {
   const set = refusal({ set: ['polcy.temperature=1'] })
   assert.match(set.message, /--set polcy\.temperature: unknown key 'polcy'/)

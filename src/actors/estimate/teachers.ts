@@ -29,8 +29,8 @@ export async function taughtEpisode(
   const noise = least + more * random.uniform()
   let episode = await environment.reset(task, { seed: own, maxSteps })
   const expert: Expert = isAstray
-    ? setting.astray!(environment, episode.turn, own)
-    : expertOf.call(setting, environment, episode.turn)
+    ? setting.astray!(environment, episode.turn, own, task)
+    : expertOf.call(setting, environment, episode.turn, task)
   const observations = [episode.turn.observation]
   const actions: string[] = []
   while (!episode.turn.done) {

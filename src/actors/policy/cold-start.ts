@@ -184,7 +184,7 @@ function demonstrationStream(
     const demonstrations = await demonstrate(
       environment,
       tasks.slice(shown, wanted),
-      (first) => setting.expert!(environment, first),
+      (first, task) => setting.expert!(environment, first, task),
       { noise: expertNoise, maxSteps, seed, from: shown, faults },
     )
     shown = wanted

@@ -22,7 +22,7 @@ type Demonstrated = Demonstration & { readonly outcome: number }
 export async function demonstrate(
   environment: Environment,
   tasks: readonly Task[],
-  expertFor: (first: Turn) => Expert,
+  expertFor: (first: Turn, task: Task) => Expert,
   options: DemonstrationOptions,
 ): Promise<Demonstrated[]> {
   const { from = 0, faults } = options
@@ -45,14 +45,14 @@ export async function demonstrate(
 async function demonstrateOne(
   environment: Environment,
   task: Task,
-  expertFor: (first: Turn) => Expert,
+  expertFor: (first: Turn, task: Task) => Expert,
   index: number,
   { noise, maxSteps, seed }: DemonstrationOptions,
 ): Promise<Demonstrated> {
   const own = seedOf(seed, 'demonstration', index)
   const random = rng(own)
   let episode = await environment.reset(task, { seed: own, maxSteps })
-  const expert = expertFor(episode.turn)
+  const expert = expertFor(episode.turn, task)
   const observations = [episode.turn.observation]
   const actions: string[] = []
   const admissible: (readonly string[])[] = []

@@ -21,7 +21,14 @@ export type Operator = {
 /** More applicable instances of one action than this are refused. */
 const MAX_INSTANCES = 50_000
 
-export function compileOperator(tables: Tables, schema: ActionSchema): Operator {
+/**
+ * Whether a fact that is deleted leaves a mark if it was not true.
+ * @param predicate its number
+ */
+export type CanHold = (predicate: number, key: number) => boolean
+
+/** @param canHold asked for deletes of facts that are not true */
+export function compileOperator(tables: Tables, schema: ActionSchema, canHold: CanHold): Operator {
   const conjunctions = normalForm(schema.precondition, placeOf(schema))
   const collect = collector(schema, tables.ids.length)
   const searches = conjunctions.map((conjunction) => {
@@ -41,7 +48,7 @@ export function compileOperator(tables: Tables, schema: ActionSchema): Operator 
       for (const search of searches) search(facts, [])
       return collect.tuples()
     },
-    apply: compileEffects(tables, schema),
+    apply: compileEffects(tables, schema, canHold),
   }
 }
 
@@ -125,7 +132,7 @@ function somethingRemains(
 }
 
 /** Returns the key of an atom for given values of the variables. */
-function keyOf(
+export function keyOf(
   tables: Tables,
   { args }: Atom,
   variables: readonly Parameter[],
@@ -143,7 +150,7 @@ function keyOf(
 
 const placeOf = ({ name, line }: ActionSchema) => `pddl_domain, line ${line}, action '${name}'`
 
-function compileEffects(tables: Tables, schema: ActionSchema): Operator['apply'] {
+function compileEffects(tables: Tables, schema: ActionSchema, canHold: CanHold): Operator['apply'] {
   const { parameters, effects } = schema
   for (const { atom } of effects)
     for (const term of atom.args)
@@ -167,8 +174,11 @@ function compileEffects(tables: Tables, schema: ActionSchema): Operator['apply']
     for (const change of deletes) {
       if (!fires(change)) continue
       const key = change.key(args)
-      next[change.predicate] = withoutKey(next[change.predicate]!, key)
-      next[marks + change.predicate] = withKey(next[marks + change.predicate]!, key)
+      const left = withoutKey(next[change.predicate]!, key)
+      const wasTrue = left !== next[change.predicate]
+      next[change.predicate] = left
+      if (wasTrue || canHold(change.predicate, key))
+        next[marks + change.predicate] = withKey(next[marks + change.predicate]!, key)
     }
     for (const change of adds) {
       if (!fires(change)) continue

@@ -1,5 +1,4 @@
 /** ALFWorld behind the `Environment` port: generated rooms, or the games of a folder. */
-import { createHash } from 'node:crypto'
 import { RlError } from '../../errors.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import type {
@@ -13,61 +12,39 @@ import type {
 } from '../port.ts'
 import type { CompactView, Expert } from '../setting.ts'
 import { compactCommand, compactIntro, compactObservation } from './compact-view.ts'
-import { type Dataset, type GameEntry, openDataset } from './dataset.ts'
+import { type Dataset, openDataset } from './dataset.ts'
 import { initialState, type State, step } from './engine.ts'
 import { expertChoice } from './expert.ts'
-import { chooseGames, type ReadGame } from './fit-games.ts'
-import { type Game, loadGame } from './game.ts'
-import { splitTask } from './game-file.ts'
-import { buildGame, draftGame, isUnseenPair, type Pairs, type Shares } from './generator/generate.ts'
-import { type Difficulty, larger, type RoomSize, SIZES } from './generator/size.ts'
+import { type Game, gameOf, loadGame } from './game.ts'
+import { buildGame, draftGame, isUnseenPair } from './generator/generate.ts'
 import { beginKnowledge, type Knowledge, observe } from './knowledge.ts'
 import { briefing, rewriteByAnswer } from './language-rewrite.ts'
 import { withOtherGoal } from './other-goal.ts'
 import { fallsOf, progressOf, remainingOf, shortenedBy } from './progress.ts'
-import { type Recipe, recipeOf, sentenceOfGoal, taskOf } from './recipe.ts'
+import { meantBy, type Recipe, recipeOf, sentenceOfGoal } from './recipe.ts'
 import { type RewriteOptions, rewriteGoal, rewrittenGame } from './rewrite.ts'
 import { solve } from './solver.ts'
-import { type Goal, goalOfProblem, sentenceOf, TASK_TYPES, type TaskType } from './tasks.ts'
+import {
+  type FolderSource,
+  folderTasks,
+  type GeneratedSource,
+  generatedTasks,
+  sha256,
+} from './source-tasks.ts'
+import { type Goal, TASK_TYPES, type TaskType } from './tasks.ts'
 import { alfworldWords } from './words.ts'
-
-/**
- * New rooms and goals. In-domain tests use the pairs, sizes and shares of training. Ood tests use the unseen
- * fifth of pairs, in larger rooms.
- */
-type GeneratedSource = {
-  readonly kind: 'generated'
-  readonly seed: number
-  /** Number of tasks by split. */
-  readonly counts: Readonly<Record<Split, number>>
-  readonly size: Difficulty | RoomSize
-  /** Factor by which ood rooms are larger. Default: 1.5. */
-  readonly oodFactor?: number
-}
-
-/**
- * Real games. A split is named by its folder, or as `in-domain` (valid_seen) or `ood` (valid_unseen). Any
- * other folder serves as train and in-domain alike.
- */
-type FolderSource = {
-  readonly kind: 'folder'
-  readonly path: string
-  /** Most tasks by split, taken evenly over its games. Default: all. */
-  readonly counts?: Readonly<Partial<Record<string, number>>>
-}
 
 export type AlfworldOptions = {
   readonly source: GeneratedSource | FolderSource
   /** Types of tasks, rewritten ones too. Default: all. */
   readonly types?: readonly TaskType[]
+  /** A split whose tasks number the entities of each kind at random, each task in its own way. Default: none. */
+  readonly randomized?: { readonly split: string; readonly seed: number }
   /** Number of games kept ready. Default: 256. */
   readonly cachedGames?: number
   /** Default: the task type stays, and critiques guide. */
   readonly rewrite?: RewriteOptions
 }
-
-const SPLITS = ['train', 'in-domain', 'ood'] as const
-type Split = (typeof SPLITS)[number]
 
 export interface AlfworldEnvironment extends Environment {
   reset(task: Task, options: { readonly seed: Seed; readonly maxSteps: number }): Promise<ImmediateEpisode>
@@ -84,10 +61,10 @@ export interface AlfworldEnvironment extends Environment {
   remaining(task: Task, actions: readonly string[]): Promise<Float32Array | null>
   /** Resolves to the commands of a plan, in lines. */
   reference(task: Task): Promise<string | null>
-  /** Returns an expert for an episode that begins with this turn. */
-  expert(first: Turn): Expert
+  /** Returns an expert for an episode that begins with this turn. The task tells a goal in a person's words. */
+  expert(first: Turn, task?: Task): Expert
   /** Returns an expert that seeks another goal, drawn by the seed. */
-  astray(first: Turn, seed: Seed): Expert
+  astray(first: Turn, seed: Seed, task?: Task): Expert
   readonly view: CompactView
   /** Returns the closed word list of a small model. */
   words(): readonly string[]
@@ -100,6 +77,7 @@ export interface AlfworldEnvironment extends Environment {
 export function alfworldEnvironment({
   source,
   types = TASK_TYPES,
+  randomized,
   cachedGames = 256,
   rewrite,
 }: AlfworldOptions): AlfworldEnvironment {
@@ -132,9 +110,11 @@ export function alfworldEnvironment({
 
   return {
     tasks: async (split) => {
+      const isRandomized = randomized?.split === split
+      const namesOf = isRandomized ? (key: string) => seedOf(randomized.seed, 'names', key) : null
       return source.kind === 'generated'
-        ? generatedTasks(source, knownSplit(split), types)
-        : folderTasks(source, split, types, await (dataset ?? openOnce(source.path))())
+        ? generatedTasks(source, split, { types, namesOf })
+        : folderTasks(source, split, { types, namesOf }, await (dataset ?? openOnce(source.path))())
     },
     reset: async (task, { maxSteps }) => episode(task, initialState(await gameFor(task), { maxSteps })),
     describe: async (task) => {
@@ -168,8 +148,9 @@ export function alfworldEnvironment({
       const plan = solve(initialState(await gameFor(task)))
       return 'commands' in plan ? plan.commands.join('\n') : null
     },
-    expert: (first) => expertFrom(beginKnowledge(first)),
-    astray: (first, seed) => expertFrom(withOtherGoal(beginKnowledge(first), seed)),
+    expert: (first, task) => expertFrom(beginKnowledge(first, task && meantBy(task))),
+    astray: (first, seed, task) =>
+      expertFrom(withOtherGoal(beginKnowledge(first, task && meantBy(task)), seed)),
     view: { intro: compactIntro, observation: compactObservation, command: compactCommand },
     words: alfworldWords,
   }
@@ -199,82 +180,9 @@ function originalOf(task: Task): Task {
   return { ...task, recipe: origin }
 }
 
-function knownSplit(split: string): Split {
-  const known = SPLITS.find((name) => name === split)
-  if (known) return known
-  throw new RlError(`there is no split '${split}'`, {
-    code: 'alfworld.split',
-    hint: `the splits are ${SPLITS.join(', ')}`,
-  })
-}
-
-async function generatedTasks(
-  { seed, counts, size, oodFactor = 1.5 }: GeneratedSource,
-  split: Split,
-  types: readonly TaskType[],
-): Promise<Task[]> {
-  const own = typeof size === 'string' ? SIZES[size] : size
-  const pairs: Pairs = split === 'ood' ? 'unseen' : 'seen'
-  const sized = split === 'ood' ? larger(own, oodFactor) : own
-  const shares: Shares = Object.fromEntries(types.map((type) => [type, 1]))
-  const tasks: Task[] = []
-  for (let index = 0; index < counts[split]; index++) {
-    // Thousands take seconds. Other work of this process must get its turn.
-    if (index % DRAFTED_AT_ONCE === 0) await new Promise(setImmediate)
-    const origin = { seed: seedOf(seed, 'alfworld', split, index), size: sized, shares, pairs }
-    const { goal, sentence } = draftGame(origin)
-    tasks.push(taskOf({ source: 'generated', ...origin }, goal.type, `${sentence}.`))
-  }
-  return tasks
-}
-
-/** Number of games that are drafted between two turns of the event loop. */
-const DRAFTED_AT_ONCE = 16
-
-async function folderTasks(
-  { counts }: FolderSource,
-  split: string,
-  types: readonly TaskType[],
-  dataset: Dataset,
-): Promise<Task[]> {
-  const games = dataset.games.filter(
-    ({ kind }) => types === TASK_TYPES || types.some((type) => type === kind),
-  )
-  const named = (name: string) => games.filter((entry) => entry.split === name)
-  const others = games.filter((entry) => !['train', 'valid_seen', 'valid_unseen'].includes(entry.split ?? ''))
-  const first = (...lists: GameEntry[][]) => lists.find((list) => list.length > 0) ?? []
-  const own = named(split)
-  const entries = own.length > 0 ? own : PARTS[knownSplit(split)](named, first, others)
-  const { games: chosen, leftOut } = await chooseGames(entries, counts?.[split] ?? entries.length)
-  if (leftOut.length > 0)
-    process.stderr.write(
-      `${split}: ${leftOut.length} games are left out because their files do not say "solvable": true, e.g. ${leftOut[0]}\n`,
-    )
-  return chosen.map(taskOfGame)
-}
-
-type Pick = (...lists: GameEntry[][]) => GameEntry[]
-
-/** Real splits that stand for a split of which the data set has no folder. */
-const PARTS: Readonly<
-  Record<Split, (named: (name: string) => GameEntry[], first: Pick, others: GameEntry[]) => GameEntry[]>
-> = {
-  train: (named, first, others) => first(named('valid_seen'), others),
-  'in-domain': (named, first, others) => first(named('valid_seen'), named('train'), others),
-  ood: (named) => named('valid_unseen'),
-}
-
-/** Returns the task of a game file, without making the game. */
-function taskOfGame({ entry, text, file: { pddl_problem, grammar } }: ReadGame): Task {
-  const told = splitTask(grammar).task ?? ''
-  const recipe: Recipe = { source: 'file', game: entry.key, sha256: sha256(text) }
-  const kind = goalOfProblem(pddl_problem)?.type ?? entry.kind ?? 'other'
-  return taskOf(recipe, kind, `${sentenceOf(told) ?? told}.`)
-}
-
 async function makeGame(recipe: Recipe, dataset: (() => Promise<Dataset>) | null): Promise<Game> {
-  const original =
-    recipe.source === 'generated' ? buildGame(draftGame(recipe)) : await readGame(recipe, dataset)
+  const plain = recipe.source === 'generated' ? buildGame(draftGame(recipe)) : await readGame(recipe, dataset)
+  const original = recipe.names ? gameOf(plain.file, plain.name, { shuffle: recipe.names }) : plain
   if (!recipe.goal) return original
   return rewrittenGame(original, recipe.goal, sentenceOfGoal(recipe.goal))
 }
@@ -304,10 +212,6 @@ function openOnce(path: string): () => Promise<Dataset> {
     opened ??= openDataset(path)
     return opened
   }
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }
 
 function episode(task: Task, state: State): ImmediateEpisode {

@@ -35,6 +35,10 @@ export function lowerBound(relation: Relation, key: number): number {
   return low
 }
 
+export function hasKey(relation: Relation, key: number): boolean {
+  return relation[lowerBound(relation, key)] === key
+}
+
 /** Returns the relation with the key. If the key is in it already, returns the relation itself. */
 export function withKey(relation: Relation, key: number): Relation {
   const at = lowerBound(relation, key)

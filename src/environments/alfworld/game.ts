@@ -1,14 +1,15 @@
 import { RlError } from '../../errors.ts'
 import { itemAt } from '../../item-at.ts'
 import type { Seed } from '../../random.ts'
-import { compileOperator, compileTest, type Operator } from './actions.ts'
+import { type CanHold, compileOperator, compileTest, type Operator } from './actions.ts'
 import { applicableInstances, type Instances } from './applicable.ts'
 import { type Domain, parseDomain } from './domain.ts'
-import type { Facts } from './facts.ts'
+import { type Facts, hasKey } from './facts.ts'
 import { type GameFile, parseGameFile, splitTask } from './game-file.ts'
 import type { Tables } from './match.ts'
 import { demangle } from './names.ts'
 import { type Problem, parseProblem } from './problem.ts'
+import { reachableFacts } from './reachable.ts'
 import { tablesOf } from './tables.ts'
 import { type Text, textCompiler } from './text.ts'
 import { grammarError, readTwl2 } from './twl2.ts'
@@ -39,6 +40,10 @@ export type Game = {
   /** The sentence of the grammar's task rule, e.g. `Your task is to: put a hot egg in garbagecan.` */
   readonly task: string
   readonly isGoal: (facts: Facts) => boolean
+  /** Whether any plan makes a fact true, given as the number of its predicate and its key. */
+  readonly canHold: CanHold
+  /** Seed of the numbers in the names. Null for ALFWorld's order. */
+  readonly shuffle: Seed | null
   /** The expert's commands in the names of this game. Null if the file has none. */
   readonly walkthrough: readonly string[] | null
 }
@@ -59,6 +64,8 @@ export function gameOf(file: GameFile, name = 'game', { shuffle }: { readonly sh
     const problem = parseProblem(file.pddl_problem, program.domain)
     const tables = tablesOf(program.domain, problem)
     const names = namesOf(tables, program.domain, shuffle)
+    const canHold = reachability(tables, program.domain)
+    const marked: CanHold = (predicate, key) => !program.showsMark(predicate) || canHold(predicate, key)
     const goalHolds = compileTest(tables, problem.goal, [], 'pddl_problem, goal')
     return {
       name,
@@ -68,7 +75,7 @@ export function gameOf(file: GameFile, name = 'game', { shuffle }: { readonly sh
       tables,
       names,
       actions: program.actions.map(({ schema, command, feedback }) => {
-        const operator = compileOperator(tables, schema)
+        const operator = compileOperator(tables, schema, marked)
         const reads = new Set([...operator.reads, ...command.reads])
         const varyingReads = [...reads].filter((index) => !program.isStatic(index))
         const applicable = applicableInstances(operator, command, varyingReads, { tables, names, task })
@@ -77,6 +84,8 @@ export function gameOf(file: GameFile, name = 'game', { shuffle }: { readonly sh
       intro: program.intro,
       task,
       isGoal: (facts) => goalHolds(facts, []),
+      canHold,
+      shuffle: shuffle ?? null,
       walkthrough: file.walkthrough?.map((command) => readable(command, tables, names)) ?? null,
     }
   } catch (error) {
@@ -90,6 +99,8 @@ type Program = {
   readonly domain: Domain
   /** Whether no action changes these facts, by index into Facts. */
   readonly isStatic: (index: number) => boolean
+  /** Whether a text can see the marks of this predicate, by its number. */
+  readonly showsMark: (predicate: number) => boolean
   readonly intro: Text
   readonly actions: readonly {
     readonly schema: Domain['actions'][number]
@@ -121,20 +132,33 @@ function compileProgram(domainText: string, grammar: string, externalTask: boole
   const twl2 = readTwl2(grammar)
   const { template, rule } = textCompiler(twl2, domain, externalTask)
   const changing = [...domain.predicates.keys()].map((name) => !domain.isStatic(name))
+  const intro = rule('intro', 1, [])
+  const actions = domain.actions.map((schema) => {
+    const texts = twl2.actions.get(schema.name)
+    if (!texts) throw grammarError(1, `action '${schema.name}' of the domain has no texts`)
+    const scope = schema.parameters.map(({ name, type }) => ({ name: name.slice(1), type }))
+    return {
+      schema,
+      command: template(texts.template, texts.line, scope),
+      feedback: template(texts.feedback, texts.line, scope),
+    }
+  })
+  const texts = [intro, ...actions.flatMap(({ command, feedback }) => [command, feedback])]
   return {
     domain,
     isStatic: (index) => !changing[index % changing.length],
-    intro: rule('intro', 1, []),
-    actions: domain.actions.map((schema) => {
-      const texts = twl2.actions.get(schema.name)
-      if (!texts) throw grammarError(1, `action '${schema.name}' of the domain has no texts`)
-      const scope = schema.parameters.map(({ name, type }) => ({ name: name.slice(1), type }))
-      return {
-        schema,
-        command: template(texts.template, texts.line, scope),
-        feedback: template(texts.feedback, texts.line, scope),
-      }
-    }),
+    showsMark: (predicate) => texts.some(({ reads }) => reads.has(changing.length + predicate)),
+    intro,
+    actions,
+  }
+}
+
+/** Works out which facts can become true when the first one is asked for: few games ever need it. */
+function reachability(tables: Tables, { actions }: Domain): CanHold {
+  let reachable: Facts | undefined
+  return (predicate, key) => {
+    reachable ??= reachableFacts(tables, actions)
+    return hasKey(itemAt(reachable, predicate), key)
   }
 }
 

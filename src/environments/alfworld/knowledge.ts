@@ -26,7 +26,7 @@ type KnownItem = {
 }
 
 export type Knowledge = {
-  /** Goal with lower-case types. Null if the sentence is none of ALFWorld's twelve. */
+  /** Goal with lower-case types. Null if the sentence is none of ALFWorld's twelve, and nobody told what it means. */
   readonly goal: Goal | null
   readonly receptacles: readonly KnownReceptacle[]
   readonly items: readonly KnownItem[]
@@ -39,11 +39,14 @@ export type Knowledge = {
 /** Text that an agent reads after each command. `admissible` may be empty if it is not shown. */
 export type Reading = { readonly observation: string; readonly admissible: readonly string[] }
 
-/** Returns knowledge from the first observation: the names of all receptacles, and the task. */
-export function beginKnowledge({ observation }: Reading): Knowledge {
+/**
+ * Returns knowledge from the first observation: the names of all receptacles, and the task.
+ * @param meant goal of a sentence that is none of ALFWorld's, e.g. a person's words
+ */
+export function beginKnowledge({ observation }: Reading, meant: Goal | null = null): Knowledge {
   const list = /Looking quickly around you, you see ([^\n]*)\./.exec(observation)?.[1] ?? ''
   const sentence = sentenceOf(observation)
-  const goal = sentence === null ? null : goalOfSentence(sentence)
+  const goal = (sentence === null ? null : goalOfSentence(sentence)) ?? meant
   return {
     goal: goal && lowered(goal),
     receptacles: namesIn(list).map((name, place) => ({

@@ -14,6 +14,7 @@ import { expectedProgress } from './expert.ts'
 import type { Game } from './game.ts'
 import { beginKnowledge, type Knowledge, observe } from './knowledge.ts'
 import { outlook } from './outlook.ts'
+import { goalOf } from './situation.ts'
 import { remainingCommands } from './solver.ts'
 
 /**
@@ -56,7 +57,7 @@ export function shortenedBy(game: Game, commands: readonly string[]): Float32Arr
  */
 export function remainingOf(game: Game, commands: readonly string[]): Float32Array | null {
   let state = initialState(game)
-  let knowledge = beginKnowledge(state)
+  let knowledge = beginKnowledge(state, goalOf(game))
   if (!knowledge.goal) return null
   const remaining = new Float32Array(commands.length + 1) // [commands + 1]
   remaining[0] = left(knowledge)
@@ -84,7 +85,7 @@ function worthOf(
   worth: (before: Knowledge, command: string, after: Knowledge) => number,
 ): Float32Array | null {
   let state = initialState(game)
-  let knowledge = beginKnowledge(state)
+  let knowledge = beginKnowledge(state, goalOf(game))
   if (!knowledge.goal) return null
   const worths = new Float32Array(commands.length) // [steps]
   for (const [index, command] of commands.entries()) {

@@ -22,11 +22,18 @@ const roomSize: z.ZodType<RoomSize> = z.strictObject({
   mostOfAType: z.number().int().min(1),
 })
 
-/** A goal that replaces the one of its scene, and which of its two sentences the agent reads. */
-const rewritten = z.strictObject({
+const goalTokens = {
   type: z.enum(TASK_TYPES),
   object: z.string().regex(/^\w{1,40}$/),
   target: z.string().regex(/^\w{1,40}$/),
+}
+
+/** Seed of a random order of the numbers in names. Absent: ALFWorld's order. */
+const names = z.tuple([word, word]) as z.ZodType<Seed>
+
+/** A goal that replaces the one of its scene, and which of its two sentences the agent reads. */
+const rewritten = z.strictObject({
+  ...goalTokens,
   sentence: z.union([z.literal(0), z.literal(1)]),
 })
 
@@ -36,6 +43,7 @@ const generated = z.strictObject({
   size: roomSize,
   shares: z.partialRecord(z.enum(TASK_TYPES), z.number().min(0)),
   pairs: z.enum(['all', 'seen', 'unseen']),
+  names: names.optional(),
   goal: rewritten.optional(),
 })
 
@@ -44,6 +52,9 @@ const fromFile = z.strictObject({
   /** The game's key in its data set, e.g. `train/<task>/<trial>`. */
   game: z.string(),
   sha256: z.string().length(64),
+  names: names.optional(),
+  /** Goal of the PDDL, if the sentence of the game has the words of a person. */
+  meant: z.strictObject(goalTokens).optional(),
   goal: rewritten.optional(),
 })
 
@@ -71,6 +82,12 @@ export function taskOf(made: Recipe, kind: string, goal: string): Task {
 
 export function sentenceOfGoal({ sentence, ...goal }: RewrittenGoal): string {
   return sentencesOf(goal as Goal)[sentence]
+}
+
+/** Returns the goal that a person's words mean, or null if the sentence tells it. */
+export function meantBy(task: Task): Goal | null {
+  const recipe = recipeOf(task)
+  return recipe.source === 'file' && !recipe.goal ? (recipe.meant ?? null) : null
 }
 
 /** Returns sixteen hex digits over the recipe. A rewritten goal adds its words, so people see the family. */

@@ -144,7 +144,7 @@ export function rewrittenGame(original: Game, goal: Goal, sentence: string): Gam
     grammar: withSentence(original.file.grammar, sentence),
     walkthrough: null,
   }
-  return gameOf(file, rewrittenName(original.name, goal))
+  return gameOf(file, rewrittenName(original.name, goal), { shuffle: original.shuffle ?? undefined })
 }
 
 /**

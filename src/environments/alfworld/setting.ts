@@ -14,7 +14,7 @@ export const setting = defineSetting<AlfworldEnvironment>({
   summary: 'text games about a household, generated or real (ALFWorld)',
   async open(config) {
     const { source, data, seed, difficulty } = config.environment
-    const { taskTypes } = config.environment
+    const { taskTypes, domainRandomization, splits } = config.environment
     const { alfworldEnvironment } = await import('./environment.ts')
     return alfworldEnvironment({
       source:
@@ -22,6 +22,7 @@ export const setting = defineSetting<AlfworldEnvironment>({
           ? { kind: 'folder', path: data ?? '', counts: folderCounts(config) }
           : { kind: 'generated', seed, counts: generatedCounts(config), size: difficulty },
       ...(taskTypes ? { types: TASK_TYPES.filter((type) => taskTypes.includes(type)) } : {}),
+      ...(domainRandomization && splits.train ? { randomized: { split: splits.train, seed } } : {}),
       cachedGames: CACHED_GAMES,
       rewrite: {
         anyType: config.adaptation.anyType ?? false,
@@ -36,6 +37,7 @@ export const setting = defineSetting<AlfworldEnvironment>({
     prompts: { numbered: 'alfworld-policy', free: 'alfworld-policy-free' },
   },
   taskTypes: TASK_TYPES,
+  domainRandomization: true,
   judging: { by: 'steps', causes: CAUSES, prompt: 'alfworld-judge' },
   rewriting: {
     follows: ['anyType', 'choice'],
@@ -47,12 +49,12 @@ export const setting = defineSetting<AlfworldEnvironment>({
       read: (environment, request, answer) => environment.rewriteAs(request, answer),
     },
   },
-  expert: (environment, first) => environment.expert(first),
+  expert: (environment, first, task) => environment.expert(first, task),
   progress: (environment, task, seed, actions) => environment.progress(task, seed, actions),
   falls: (environment, task, _seed, actions) => environment.falls(task, actions),
   oracle: (environment, task, _seed, actions) => environment.oracle(task, actions),
   remaining: (environment, task, _seed, actions) => environment.remaining(task, actions),
-  astray: (environment, first, seed) => environment.astray(first, seed),
+  astray: (environment, first, seed, task) => environment.astray(first, seed, task),
   reference: (environment, task) => environment.reference(task),
   commands,
 })

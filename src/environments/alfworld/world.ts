@@ -95,17 +95,18 @@ export function isGoal({ game, facts }: World): boolean {
 
 /**
  * Returns the facts of a predicate as ids, in the order of the ids. `not_p` gives the marks left by deletes
- * of p.
+ * of p that can be true.
  */
 export function factsOf({ game, facts }: World, predicate: string): string[][] {
   const { predicates, packing, ids } = game.tables
   const marked = predicate.startsWith('not_') && !predicates.has(predicate)
   const number = predicates.get(marked ? predicate.slice(4) : predicate)
   if (number === undefined) return []
+  const keys = marked
+    ? facts[predicates.size + number]!.filter((key) => game.canHold(number, key))
+    : facts[number]!
   const arity = game.domain.predicates.get(marked ? predicate.slice(4) : predicate)?.types.length ?? 0
-  return facts[marked ? predicates.size + number : number]!.map((key) =>
-    [ids[key >>> packing.bits]!, ids[key & packing.mask]!].slice(2 - arity),
-  )
+  return keys.map((key) => [ids[key >>> packing.bits]!, ids[key & packing.mask]!].slice(2 - arity))
 }
 
 /** Renders a text of the game in a world, with values for the variables in its scope. */

@@ -3,13 +3,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { demonstrate } from '../../../src/actors/policy/demonstrations.ts'
 import { openDataset } from '../../../src/environments/alfworld/dataset.ts'
-import { alfworldEnvironment } from '../../../src/environments/alfworld/environment.ts'
+import {
+  type AlfworldEnvironment,
+  alfworldEnvironment,
+} from '../../../src/environments/alfworld/environment.ts'
 import { isUnseenPair } from '../../../src/environments/alfworld/generator/generate.ts'
 import { canonicalType } from '../../../src/environments/alfworld/generator/tables.ts'
 import { writeGame } from '../../../src/environments/alfworld/generator/write.ts'
 import { withWalkthrough } from '../../../src/environments/alfworld/rewrite.ts'
-import { goalOfProblem, goalOfSentence, TASK_TYPES } from '../../../src/environments/alfworld/tasks.ts'
+import {
+  goalOfProblem,
+  goalOfSentence,
+  TASK_TYPES,
+  withSentence,
+} from '../../../src/environments/alfworld/tasks.ts'
+import type { Task } from '../../../src/environments/port.ts'
 import type { RlError } from '../../../src/errors.ts'
 import { seedOf } from '../../../src/random.ts'
 import { FIXTURES } from './games.ts'
@@ -153,6 +163,81 @@ test('types choose the tasks of each split, generated or read, and what they are
     const tasks = await read.tasks('train')
     assert.equal(kindsOf(tasks), [type])
     assert.is(tasks.length, kinds.filter((one) => one === type).length)
+  } finally {
+    rmSync(out, { recursive: true })
+  }
+})
+
+/** The names of a text in order of the alphabet. */
+const namesIn = (text: string) => (text.match(/[a-z]+ \d+/g) ?? []).sort()
+const introOf = (text = '') => text.slice(0, text.indexOf('Your task'))
+
+test('random names are for training alone, each task in its own way, and a rewrite keeps them', async () => {
+  const counts = { train: 6, 'in-domain': 3, ood: 3 }
+  const source = { kind: 'generated', seed: 1, size: 'hard', counts } as const
+  const plain = alfworldEnvironment({ source })
+  const random = alfworldEnvironment({ source, randomized: { split: 'train', seed: 1 } })
+  for (const split of ['in-domain', 'ood']) assert.equal(await random.tasks(split), await plain.tasks(split))
+  const tasks = await random.tasks('train')
+  assert.equal(
+    tasks,
+    await alfworldEnvironment({ source, randomized: { split: 'train', seed: 1 } }).tasks('train'),
+  )
+  const seen = async (environment: AlfworldEnvironment, of: readonly Task[]) =>
+    Promise.all(
+      of.map(
+        async (task) => (await environment.reset(task, { seed: [1, 1], maxSteps: 50 })).turn.observation,
+      ),
+    )
+  const own = await seen(random, tasks)
+  assert.is.not(own.join(), (await seen(plain, await plain.tasks('train'))).join())
+  assert.equal(own.map(namesIn), (await seen(plain, await plain.tasks('train'))).map(namesIn))
+  for (const [index, task] of tasks.entries()) {
+    let episode = await random.reset(task, { seed: [1, 1], maxSteps: 200 })
+    const expert = random.expert(episode.turn, task)
+    while (!episode.turn.done) {
+      const action = expert.advise(episode.turn)
+      episode = episode.step(action)
+      expert.observe(action, episode.turn)
+    }
+    assert.is(episode.turn.ended, 'goal', task.id)
+    const request = {
+      task,
+      direction: 'harder',
+      accuracy: 0.9,
+      critique: '',
+      taken: [],
+      seed: [index, 1],
+    } as const
+    const rewrite = await random.rewrite(request)
+    if ('task' in rewrite) assert.is(introOf((await seen(random, [rewrite.task]))[0]), introOf(own[index]))
+  }
+})
+
+test('the words of a person take the goal of the PDDL', async () => {
+  const out = mkdtempSync(join(tmpdir(), 'alfworld-'))
+  try {
+    const game = withWalkthrough(roomOf(3, 'easy'))
+    const goal = goalOfProblem(game.file.pddl_problem)
+    assert.ok(goal)
+    await writeGame(join(out, 'json_2.1.1', 'train'), game, goal)
+    const [entry] = (await openDataset(out)).games
+    const file = JSON.parse((await entry?.read()) ?? '')
+    const grammar = withSentence(file.grammar, 'Tidy this up, like I said yesterday')
+    writeFileSync(entry?.path ?? '', JSON.stringify({ ...file, grammar }))
+    const environment = alfworldEnvironment({ source: { kind: 'folder', path: out } })
+    const [task] = await environment.tasks('train')
+    assert.ok(task)
+    assert.is(task.goal, 'Tidy this up, like I said yesterday.')
+    assert.is(task.kind, goal.type)
+    const [shown] = await demonstrate(environment, [task], environment.expert, {
+      noise: 0,
+      maxSteps: 60,
+      seed: seedOf(1),
+    })
+    assert.is(shown?.outcome, 1)
+    const progress = await environment.progress(task, [1, 1], shown?.actions ?? [])
+    assert.ok(progress && Math.max(...progress) > 0.5)
   } finally {
     rmSync(out, { recursive: true })
   }

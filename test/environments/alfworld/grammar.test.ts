@@ -4,6 +4,7 @@ import { initialState, step } from '../../../src/environments/alfworld/engine.ts
 import { gameOf } from '../../../src/environments/alfworld/game.ts'
 import { splitTask, withTask } from '../../../src/environments/alfworld/game-file.ts'
 import { demangle } from '../../../src/environments/alfworld/names.ts'
+import { factsOf } from '../../../src/environments/alfworld/world.ts'
 import { smallGame } from './games.ts'
 
 const objects =
@@ -87,6 +88,27 @@ test('not_p holds only after an effect has deleted p and until p is added again'
   assert.is(seen('think'), 'nothing')
   assert.is(seen('walk to hall 1', 'think'), 'hall 2')
   assert.is(seen('walk to hall 1', 'walk to hall 2', 'think'), 'hall 1')
+})
+
+test('not_p never holds for what no action can make true', () => {
+  const { world, observation } = step(
+    initialState(
+      gameOf(
+        smallGame({
+          objects,
+          init: '(in me hall_bar_2) (at lamp_bar_1 hall_bar_1) (heavy lamp_bar_1) (heavy lamp_bar_2)',
+          predicates: '(heavy ?l - lamp)',
+          rules: { dark: [{ rhs: '[{l.name | not_on(l:lamp)}]' }] },
+          actions:
+            '(:action think :parameters (?a - agent) :effect (and (not (on lamp_bar_1)) (not (on lamp_bar_2))))',
+          texts: 'action think { template :: "think"; feedback :: "#dark#"; }',
+        }),
+      ),
+    ),
+    'think',
+  )
+  assert.is(observation, 'lamp 2')
+  assert.equal(factsOf(world, 'not_on'), [['lamp_bar_1']])
 })
 
 test('a grammar that cannot be used is refused with its line', () => {
