@@ -91,7 +91,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
   row('GRPO-TCR', 'loss by token, higher clip, dual clip', 'works', '`policy.training`'),
   row('ReTool', 'tokens of tools are masked', 'works', 'masks of trajectories'),
   row('AReaL', 'bounded staleness, decoupled PPO', 'works', '`run.maxStaleness`, `policy.training.mismatch`'),
-  row('AsyncFlow, ASearcher', 'streaming without a barrier', 'partly', '`run.maxStaleness`'),
+  row('AsyncFlow, ASearcher', 'streaming without a barrier', 'works', '`run.maxStaleness`, `run.barrier`'),
   row('DART, TRL', 'truncated importance sampling', 'works', '`policy.training.mismatch`'),
   row('RLAnything', 'acceptance of new tasks', 'works', '`adaptation.rule`'),
   row('EnvGen', 'accuracy by skill for the rewriter', 'works', '`adaptation.skills`'),
