@@ -19,6 +19,7 @@ export const COMMON = [
   'random',
   'registry',
   'safe-parse',
+  'schema-values',
   'secrets',
   'tagged',
   'text-file',

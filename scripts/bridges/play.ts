@@ -5,9 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runFolder } from '../../src/broker/connection.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
+import { startCounterServer } from '../../test/support/counter-http.ts'
 import { startGuessServer } from '../../test/support/openenv-server.ts'
+import { startOrsServer } from '../../test/support/ors-server.ts'
+import { type ScriptedEndpoint, startScriptedEndpoint } from '../../test/support/scripted-endpoint.ts'
 
-const DEADLINE_MS = 300_000
+const DEADLINE_MS = 900_000
 /** Rollouts of a run: one task, five times. */
 const SMALL = [
   ...['environment.tasks=1', 'environment.tasksPerIteration=1', 'environment.rolloutsPerTask=5'],
@@ -24,11 +27,22 @@ export type BridgesHere = {
   /** Path of a server of the package openenv, or null. */
   readonly echo: string | null
   readonly has: (name: string) => boolean
+  /** Main file of the package server-everything, or null. */
+  readonly everything: string | null
   /** Plays one OpenEnv server and one environment of Gymnasium alone. */
   readonly quick: boolean
+  /** Plays those whose names begin with it. */
+  readonly only: string
 }
 
-export async function playBridges({ python, echo, has, quick }: BridgesHere): Promise<Played> {
+export async function playBridges({
+  python,
+  echo,
+  has,
+  everything,
+  quick,
+  only,
+}: BridgesHere): Promise<Played> {
   const root = mkdtempSync(join(tmpdir(), 'rl-bridges-'))
   const [seeds, tasks] = [await startGuessServer(), await startGuessServer({ tasks: 4 })]
   const result = { bridges: 0, episodes: 0, failed: 0 }
@@ -42,12 +56,46 @@ export async function playBridges({ python, echo, has, quick }: BridgesHere): Pr
     file: 'config/openenv.yaml',
     set,
   })
+  const counter = await startCounterServer({ events: true })
+  const paying = await startOrsServer()
+  const model = await startToolCaller()
+  const mcp = (name: string, server: object, more: readonly string[]): Bridge => ({
+    name,
+    file: 'config/mcp.yaml',
+    set: [`environment.mcp.servers=${JSON.stringify({ mine: server })}`, ...more],
+  })
+  const ors = (name: string, set: readonly string[]): Bridge => ({
+    name,
+    file: 'config/ors.yaml',
+    set: ['environment.splits={"train": "train", "in-domain": "train"}', ...set],
+  })
+  /** A policy that calls tools, behind an endpoint. */
+  const calling = (section: string) => [
+    ...[`environment.${section}.acting=texts`, 'policy.provider=openai', 'policy.model=caller'],
+    ...[`policy.baseUrl=${model.url}`, 'policy.acting=free'],
+  ]
+  const counting = [
+    ...['environment.mcp.tools=[add, read]', 'environment.mcp.actions=[]'],
+    'environment.mcp.checker={tool: read, equals: {count: 3}}',
+  ]
+  const program = { command: ['node', 'test/support/counter-mcp.mjs'] }
   const bridges: (Bridge & { readonly needs?: string })[] = [
+    mcp('mcp-program', program, counting),
     openenv('openenv-seeds', [`environment.openenv.url=${seeds.url}`]),
     { ...gym('frozen-lake', 'FrozenLake-v1', []), needs: 'gymnasium' },
   ]
   if (!quick)
     bridges.push(
+      ors('ors', [`environment.ors.url=${paying.url}`, ...calling('ors')]),
+      {
+        ...ors('ors-package', [
+          `environment.ors.command=["${python}", "test/support/ors_counting.py", "{port}"]`,
+          'environment.ors.actions=["add by 1", "add by 2", "look"]',
+        ]),
+        needs: 'ors',
+      },
+      mcp('mcp-http', { url: counter.url }, counting),
+      mcp('mcp-calls', program, [...counting, ...calling('mcp')]),
       openenv('openenv-tasks', [
         `environment.openenv.url=${tasks.url}`,
         'environment.splits={"train": "train", "in-domain": "train"}',
@@ -61,6 +109,10 @@ export async function playBridges({ python, echo, has, quick }: BridgesHere): Pr
         needs: 'gymnasium',
       },
     )
+  if (!quick && everything !== null)
+    bridges.push(mcp('mcp-everything', { command: ['node', everything] }, []))
+  else if (!quick)
+    process.stdout.write('SKIP mcp-everything: RL_BRIDGES_EVERYTHING names no main file of it\n')
   if (!quick && echo !== null)
     bridges.push({
       ...openenv('openenv-package', [
@@ -72,7 +124,7 @@ export async function playBridges({ python, echo, has, quick }: BridgesHere): Pr
       needs: 'openenv',
     })
   try {
-    for (const { needs, ...bridge } of bridges) {
+    for (const { needs, ...bridge } of bridges.filter(({ name }) => name.startsWith(only))) {
       if (needs !== undefined && !has(needs)) {
         process.stdout.write(`SKIP ${bridge.name}: ${python} has no ${needs}\n`)
         continue
@@ -83,10 +135,28 @@ export async function playBridges({ python, echo, has, quick }: BridgesHere): Pr
       else result.episodes += episodes
     }
   } finally {
-    await Promise.all([seeds.close(), tasks.close()])
+    await Promise.all([seeds, tasks, counter, paying, model].map((server) => server.close()))
     rmSync(root, { recursive: true, force: true })
   }
   return result
+}
+
+/** A model behind an endpoint that calls the tool `add` once, and then says that it is done. */
+function startToolCaller(): Promise<ScriptedEndpoint> {
+  const call = { name: 'add', arguments: '{"by": 3}' }
+  return startScriptedEndpoint(({ path, body }) => {
+    if (path.endsWith('/models')) return { object: 'list', data: [{ id: 'caller', object: 'model' }] }
+    const messages = Array.isArray(body.messages) ? body.messages : []
+    const isDone = messages.at(-1)?.role === 'tool'
+    const message = isDone
+      ? { role: 'assistant', content: 'It is done.' }
+      : { role: 'assistant', content: null, tool_calls: [{ id: 'one', type: 'function', function: call }] }
+    return {
+      ...{ id: 'one', object: 'chat.completion', created: 1, model: 'caller' },
+      choices: [{ index: 0, message, finish_reason: isDone ? 'stop' : 'tool_calls' }],
+      usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 },
+    }
+  })
 }
 
 /** Resolves to the number of episodes, or to null if anything failed. */

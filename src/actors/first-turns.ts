@@ -143,6 +143,7 @@ function requestOf({ task, episode, index }: Start, seed: number): ActRequest {
     actions: [],
     frames: [],
     admissible,
+    ...(episode.tools ? { tools: episode.tools } : {}),
     packedTokens: 0,
     policyVersion: 0,
     evaluation: false,

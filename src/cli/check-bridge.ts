@@ -67,7 +67,18 @@ function ofSection(name: string, set: string): string {
   return SECTION_KEYS.has(key) ? set.replace('environment.', `environment.${name}.`) : set
 }
 
-const SECTION_KEYS = new Set(['url', 'command', 'acting', 'actions', 'goal', 'reward', 'id', 'options'])
+const SECTION_KEYS = new Set([
+  'url',
+  'command',
+  'acting',
+  'actions',
+  'goal',
+  'reward',
+  'id',
+  'options',
+  'servers',
+  'checker',
+])
 
 async function splitsOf(
   environment: Environment,

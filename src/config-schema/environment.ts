@@ -9,7 +9,7 @@ const environmentShape = {
     .min(1)
     .default('alfworld')
     .describe(
-      'Which setting: `alfworld`, `coding`, `web`, `desktop`, `tools`, `openenv` and `gym` (environments of others), `agents` (tasks that only agents outside can play), `simulated`; that of a module has its own name.',
+      'Which setting: `alfworld`, `coding`, `web`, `desktop`, `tools`, `openenv`, `gym`, `mcp` and `ors` (environments of others), `agents` (tasks that only agents outside can play), `simulated`; that of a module has its own name.',
     ),
   module: moduleName.describe(
     'A setting of your own: a package, or a TypeScript or JavaScript file, that exports `setting`. The path is from this file or the working folder. Its own keys stand in a section of its name.',

@@ -38,11 +38,21 @@ export type Turn = {
   readonly role?: string
 }
 
+/** A tool that a model may call. */
+export type EpisodeTool = {
+  readonly name: string
+  readonly description: string
+  /** JSON schema of the arguments. */
+  readonly parameters: Readonly<Record<string, unknown>>
+}
+
 /** One live episode. It is a value: `step` does not change it and returns the next episode. */
 export interface Episode {
   readonly task: Task
   readonly turn: Turn
   readonly steps: number
+  /** Tools that a model may call in this episode, in place of those of the setting. The setting's acting must have `tools`, which may be empty. */
+  readonly tools?: readonly EpisodeTool[]
   /**
    * Takes an action. Returns a promise if the step takes time: an opponent that thinks, a browser, a remote
    * server.

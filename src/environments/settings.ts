@@ -13,7 +13,9 @@ import { loadUserModule } from '../user-module.ts'
 import { setting as agents } from './agents.ts'
 import { setting as alfworld } from './alfworld/setting.ts'
 import { setting as gym } from './gym/setting.ts'
+import { setting as mcp } from './mcp/setting.ts'
 import { setting as openenv } from './openenv/setting.ts'
+import { setting as ors } from './ors/setting.ts'
 import type { Setting } from './setting.ts'
 import { settingName } from './setting-name.ts'
 import { setting as simulated } from './simulated.ts'
@@ -37,7 +39,7 @@ const loaded = new Map<string, Setting>()
 
 const nameCheck = shape(settingName)
 
-for (const setting of [alfworld, agents, gym, openenv, simulated]) registerSetting(setting)
+for (const setting of [alfworld, agents, gym, mcp, openenv, ors, simulated]) registerSetting(setting)
 
 /** The part of a config that names its setting. */
 export type SettingName = {

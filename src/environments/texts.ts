@@ -35,7 +35,8 @@ export interface Texts<E extends Environment = Environment> {
    */
   readonly prompt?: string
   /**
-   * Tools that a model may call. The model is asked by a chat that has calls and their results as messages.
+   * Tools that a model may call. The model is asked by a chat that has calls and their results as messages. Those of an episode
+   * count if it has some. The list is empty if each episode brings its own.
    */
   readonly tools?: readonly ToolSpec[]
   /**

@@ -44,6 +44,14 @@ export const taskSchema = z.strictObject({
   recipe,
 })
 
+export const toolsSchema = z.array(
+  z.strictObject({
+    name: z.string().min(1),
+    description: z.string(),
+    parameters: z.record(z.string(), z.unknown()),
+  }),
+)
+
 const episodeSchema = z.looseObject({
   turn: z.looseObject({
     observation: text(MOST_OBSERVATION),
@@ -53,6 +61,7 @@ const episodeSchema = z.looseObject({
     role: z.string().min(1).max(256).optional(),
   }),
   steps: z.int().nonnegative(),
+  tools: toolsSchema.optional(),
   step: fn,
   outcome: fn,
 })

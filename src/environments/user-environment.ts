@@ -99,11 +99,12 @@ export function checkedEnvironment(
 
   /** @param number number of steps taken so far */
   function checked(episode: Episode, task: Task, number: number, left: number): Episode {
-    const { turn, steps } = episode
+    const { turn, steps, tools } = episode
     const one: Episode = {
       task: episode.task ?? task,
       turn,
       steps,
+      ...(tools ? { tools } : {}),
       step(action) {
         const about = [aboutTask(task), `step ${number + 1}`]
         const call = callOf(theirs, `step('${brief(action)}')`, about)

@@ -8,7 +8,7 @@ import { flattened } from '../user-module.ts'
 import type { Environment, Task } from './port.ts'
 import type { Setting } from './setting.ts'
 import { commandName, settingName } from './setting-name.ts'
-import { fn, taskSchema } from './user-checks.ts'
+import { fn, taskSchema, toolsSchema } from './user-checks.ts'
 import { callOf, checkedEnvironment, loadLimit } from './user-environment.ts'
 import { guardedParts } from './user-setting-parts.ts'
 
@@ -30,15 +30,7 @@ const settingSchema = z.strictObject({
       z.strictObject({
         kind: z.literal('texts'),
         prompt: z.string().optional(),
-        tools: z
-          .array(
-            z.strictObject({
-              name: z.string().min(1),
-              description: z.string(),
-              parameters: z.record(z.string(), z.unknown()),
-            }),
-          )
-          .optional(),
+        tools: toolsSchema.optional(),
         invalid: fn.optional(),
         tested: fn.optional(),
         scripted: fn.optional(),

@@ -87,6 +87,7 @@ export async function askPolicy(
       ...{ rollout, task: task.id, kind: task.kind, goal: task.goal, observations, actions },
       ...(frames.length > 0 ? { frames } : {}),
       admissible: episode.turn.admissible,
+      ...(episode.tools ? { tools: episode.tools } : {}),
       packedTokens: 0,
       policyVersion: version,
       seed: seedOf(recorded.request.seed, 'ask', step, version),

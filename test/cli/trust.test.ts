@@ -97,6 +97,7 @@ for (const [name, key, value] of [
   ['page', 'environment.web.browser', '/tmp/any'],
   ['interpreter', 'environment.coding.sandbox.expert.python', '/tmp/any'],
   ['machine', 'environment.desktop.servers.0', 'http://127.0.0.1:9'],
+  ['tasks', 'environment.mcp.taskServers', true],
 ] as const) {
   gift(name, (config) => put(config, key, value))
   test(`a run of somebody else does not reach what it names: ${key}`, async () => {
@@ -114,7 +115,7 @@ for (const [name, key, value] of [
 }
 
 /** Sets a value of a config by its path. Numbers are places of a list. */
-function put(config: Record<string, unknown>, key: string, value: string): void {
+function put(config: Record<string, unknown>, key: string, value: unknown): void {
   const [name, ...rest] = key.split('.')
   if (rest.length === 0) config[name] = value
   else if (rest[0] === '0') config[name] = [value]

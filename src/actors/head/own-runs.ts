@@ -122,7 +122,8 @@ function modulesIn(values: unknown): string[] {
 }
 
 /** Keys of servers, of variables that hold secrets, and of programs. */
-const REACHES = /^(?:baseUrl|url|servers|replicas|apiKeyEnv|browser|python|command|program|notify)$/i
+const REACHES =
+  /^(?:baseUrl|url|servers|replicas|apiKeyEnv|browser|python|command|program|notify|taskServers|tokenEnv|secrets)$/i
 const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\//i
 
 /**
@@ -134,9 +135,11 @@ function reachesIn(value: unknown, usual: unknown, path: readonly string[] = [])
     return Object.entries(value).flatMap(([key, inner]) =>
       reachesIn(inner, memberOf(usual, key), [...path, key]),
     )
-  if (typeof value !== 'string' || value === usual) return []
-  if (!ADDRESS.test(value) && !path.some((key) => REACHES.test(key))) return []
-  return [`${path.join('.')} ${JSON.stringify(withoutCredentials(value))}`]
+  // A key that lets tasks name programs is true or false.
+  if ((typeof value !== 'string' && value !== true) || value === usual) return []
+  if (value === true && path.at(-1) !== 'taskServers') return []
+  if (!ADDRESS.test(String(value)) && !path.some((key) => REACHES.test(key))) return []
+  return [`${path.join('.')} ${JSON.stringify(withoutCredentials(String(value)))}`]
 }
 
 function memberOf(values: unknown, key: string): unknown {

@@ -64,6 +64,15 @@ const actRequests = z.array(
       )
       .optional(),
     admissible: texts,
+    tools: z
+      .array(
+        z.object({
+          name: z.string(),
+          description: z.string(),
+          parameters: z.record(z.string(), z.unknown()),
+        }),
+      )
+      .optional(),
     packedTokens: z.number(),
     policyVersion: z.number(),
     seed: z.tuple([z.number(), z.number()]),
@@ -116,7 +125,7 @@ function split(requests: readonly ActRequest[], mostBytes: number): ActRequest[]
 }
 
 /** Bytes of a request in msgpack, not less than it takes: UTF-8 has at most three bytes a code unit. */
-function sizeOf({ goal, observations, actions, admissible, frames = [] }: ActRequest): number {
-  const texts = [goal, ...observations, ...actions, ...admissible]
+function sizeOf({ goal, observations, actions, admissible, frames = [], tools }: ActRequest): number {
+  const texts = [goal, ...observations, ...actions, ...admissible, ...(tools ? [JSON.stringify(tools)] : [])]
   return 400 + 200 * frames.length + texts.reduce((sum, text) => sum + 5 + 3 * text.length, 0)
 }

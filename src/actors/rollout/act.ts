@@ -2,7 +2,7 @@
  * Request of an environment worker to a policy worker (`rl.v1.<run>.call.policy.act`): the next action of many episodes
  * at once.
  */
-import type { ImageRef } from '../../models/port.ts'
+import type { ImageRef, ToolSpec } from '../../models/port.ts'
 import type { Seed } from '../../random.ts'
 
 export type ActRequest = {
@@ -18,6 +18,8 @@ export type ActRequest = {
   readonly frames?: readonly ImageRef[]
   /** Actions that are allowed now. Empty if the environment takes free text (a program). */
   readonly admissible: readonly string[]
+  /** Tools of the episode. Absent if those of the setting count, or if there are none. */
+  readonly tools?: readonly ToolSpec[]
   /** Number of tokens of this episode that the asker has already. The reply holds only later tokens. */
   readonly packedTokens: number
   readonly policyVersion: number

@@ -113,6 +113,7 @@ export function toRequest(one: LiveRollout): ActRequest {
     actions,
     ...(frames.length > 0 ? { frames } : {}),
     admissible: episode.turn.admissible,
+    ...(episode.tools ? { tools: episode.tools } : {}),
     packedTokens: segments.length(),
     policyVersion: request.policyVersion,
     seed: seedOf(request.seed, 'act', actions.length),

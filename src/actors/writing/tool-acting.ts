@@ -9,6 +9,7 @@ import type { Acting, Prompting } from '../policy/acting.ts'
 import { askingActing, packAnswer } from '../policy/prompted-acting.ts'
 import type { ActRequest } from '../rollout/act.ts'
 
+/** @param tools tools of the setting, for episodes that bring none */
 export function toolActing(
   { invalid }: Texts,
   tools: readonly ToolSpec[],
@@ -18,8 +19,11 @@ export function toolActing(
   const segments = growingSegments()
   return askingActing(prompt, {
     promptOf: (act, shown = prompting.historySteps ?? act.actions.length) => ({
-      messages: [...prompt.render({ goal: act.goal }), ...turns(act, shown)],
-      tools,
+      messages: [
+        ...prompt.render({ goal: act.goal, problem: itemAt(act.observations, 0) }),
+        ...turns(act, shown),
+      ],
+      tools: act.tools ?? tools,
     }),
     read(generation) {
       const action = actionOf(generation)

@@ -1,12 +1,8 @@
 /** Actions of an OpenEnv environment: choices where its schema has few values, else JSON in a model's text. */
 import { isRecord } from '../../is-record.ts'
 import type { Rng } from '../../random.ts'
+import { anyOf, fewValues, propertiesOf, type Schema } from '../sessions/few-values.ts'
 import { readCalls } from '../tool-calls.ts'
-
-const MOST_CHOICES = 200
-
-type Schema = Readonly<Record<string, unknown>>
-type Value = string | number | boolean
 
 export type ActionReader = {
   /** Choices in a fixed order. Empty if the schema has many values. */
@@ -24,7 +20,9 @@ export type ActionReader = {
  * @param given choices of the config, in place of those of the schema
  */
 export function actionReader(schema: unknown, given: readonly string[]): ActionReader {
-  const made = isRecord(schema) ? choicesOf(schema) : null
+  const few = isRecord(schema) ? fewValues(schema) : null
+  // Without required fields there is nothing to choose from.
+  const made = few?.has('') ? null : few
   const byText = new Map(given.length > 0 ? given.map((text) => [text, null]) : (made ?? []))
   const field = isRecord(schema) ? onlyField(schema) : null
   return {
@@ -32,68 +30,6 @@ export function actionReader(schema: unknown, given: readonly string[]): ActionR
     read: (action) => made?.get(action.trim()) ?? objectIn(action) ?? fieldOf(field, action),
     written: (random) => JSON.stringify(isRecord(schema) ? anyOf(schema, random) : {}),
   }
-}
-
-/** Returns the actions by their texts, e.g. `guess 3`. Returns null if there are many or endless ones. */
-function choicesOf(schema: Schema): ReadonlyMap<string, Readonly<Record<string, Value>>> | null {
-  const required = new Set(Array.isArray(schema.required) ? schema.required : [])
-  const fields = Object.entries(propertiesOf(schema)).filter(([name]) => required.has(name))
-  if (fields.length === 0) return null
-  let all: Readonly<Record<string, Value>>[] = [{}]
-  for (const [name, field] of fields) {
-    const values = valuesOf(field, schema)
-    if (values === null || all.length * values.length > MOST_CHOICES) return null
-    all = all.flatMap((one) => values.map((value) => ({ ...one, [name]: value })))
-  }
-  return new Map(
-    all.map((one) => [
-      Object.entries(one)
-        .map(([name, value]) => `${name} ${value}`)
-        .join(' '),
-      one,
-    ]),
-  )
-}
-
-function propertiesOf(schema: Schema): Readonly<Record<string, unknown>> {
-  return isRecord(schema.properties) ? schema.properties : {}
-}
-
-function valuesOf(field: unknown, root: Schema): readonly Value[] | null {
-  if (!isRecord(field)) return null
-  if (typeof field.$ref === 'string' && isRecord(root.$defs)) {
-    const found = root.$defs[field.$ref.replace('#/$defs/', '')]
-    return isRecord(found) && found.$ref === undefined ? valuesOf(found, root) : null
-  }
-  if (Array.isArray(field.enum)) return field.enum.filter(isValue)
-  if (isValue(field.const)) return [field.const]
-  if (field.type === 'boolean') return [false, true]
-  const { minimum: low, maximum: high } = field
-  if (field.type !== 'integer' || !Number.isInteger(low) || !Number.isInteger(high)) return null
-  const count = Number(high) - Number(low) + 1
-  return count > 0 && count <= MOST_CHOICES
-    ? Array.from({ length: count }, (_, index) => Number(low) + index)
-    : null
-}
-
-const isValue = (value: unknown): value is Value => ['string', 'number', 'boolean'].includes(typeof value)
-
-/** Most of a number without bounds, in an action by chance. */
-const ANY_NUMBER = 10
-
-/** Returns required fields with values by chance. */
-function anyOf(schema: Schema, random: Rng): Readonly<Record<string, unknown>> {
-  const required = Array.isArray(schema.required) ? schema.required.map(String) : []
-  return Object.fromEntries(
-    required.map((name) => {
-      const field = propertiesOf(schema)[name]
-      const values = valuesOf(field, schema)
-      if (values && values.length > 0) return [name, random.pick(values)]
-      const type = isRecord(field) ? field.type : null
-      if (type === 'integer' || type === 'number') return [name, random.below(ANY_NUMBER)]
-      return [name, type === 'array' ? [] : type === 'object' ? {} : 'hello']
-    }),
-  )
 }
 
 type Field = { readonly name: string; readonly type: unknown }

@@ -22,6 +22,8 @@ export type SessionOptions = {
   readonly deterministic: boolean
 }
 
+type Tools = Session['tools']
+
 type State = {
   readonly actions: readonly string[]
   /** [actions + 1] */
@@ -64,7 +66,7 @@ export async function startSession(task: Task, options: SessionOptions): Promise
     return stageFor(stage, { token, open: openStage, repeat: (fresh) => repeat(fresh, state) })
   }
 
-  function episode(stage: Stage<Session>, state: State, shown: Shown): SessionEpisode {
+  function episode(stage: Stage<Session>, tools: Tools, state: State, shown: Shown): SessionEpisode {
     const token = {}
     stage.owner = token
     const { actions, ended } = state
@@ -76,14 +78,16 @@ export async function startSession(task: Task, options: SessionOptions): Promise
         admissible: ended === null ? shown.admissible : [],
         done: ended !== null,
         ended,
+        ...(shown.failed === undefined ? {} : { failed: shown.failed }),
         ...(shown.void ? { void: true } : {}),
       },
+      ...(tools ? { tools } : {}),
       async step(action) {
         if (ended !== null) return this
         const here = await stageOf(stage, token, state)
         return orRelease(here, async () => {
           const next = await here.lease.use((session) => session.act(action))
-          return after(here, state, action, next)
+          return after(here, tools, state, action, next)
         })
       },
       abandon: () => stage.lease.release(),
@@ -99,23 +103,19 @@ export async function startSession(task: Task, options: SessionOptions): Promise
 
   async function after(
     stage: Stage<Session>,
+    tools: Tools,
     { actions, observations, reward }: State,
     action: string,
     shown: Shown,
   ): Promise<SessionEpisode> {
-    const sum = withReward(rewards, reward, shown.reward)
-    const isLast = actions.length + 1 >= maxSteps
-    // Bounds are checked at the end: rewards before it may make up for one another.
-    const ended = shown.done
-      ? outcomeOf(rewards, sum) === 1
-        ? 'goal'
-        : 'gave-up'
-      : isLast
-        ? 'step-limit'
-        : null
-    if (ended === 'step-limit') outcomeOf(rewards, sum)
+    const isLast = !shown.done && actions.length + 1 >= maxSteps
+    const atLimit = isLast ? await stage.lease.use(async (session) => session.atLimit?.()) : undefined
+    const far = withReward(rewards, reward, shown.reward)
+    const sum = atLimit === undefined ? far : withReward(rewards, far, atLimit)
+    const ended = shown.done || isLast ? endOf(outcomeOf(rewards, sum), shown.done, atLimit) : null
     const next = episode(
       stage,
+      tools,
       {
         actions: [...actions, action],
         observations: [...observations, shown.observation],
@@ -130,10 +130,22 @@ export async function startSession(task: Task, options: SessionOptions): Promise
 
   const stage = await openStage()
   return orRelease(stage, async () => {
+    const tools = await stage.lease.use(async (session) => session.tools)
     const shown = await stage.lease.use((session) => session.begin())
     if (shown.done) throw new RlError(`task '${task.id}' is over at its start`, { code: 'environment.over' })
-    return episode(stage, { actions: [], observations: [shown.observation], reward: 0, ended: null }, shown)
+    return episode(
+      stage,
+      tools,
+      { actions: [], observations: [shown.observation], reward: 0, ended: null },
+      shown,
+    )
   })
+}
+
+/** Bounds of rewards are checked at the end alone: rewards before it may make up for one another. */
+function endOf(outcome: number, done: boolean, atLimit: number | undefined): EpisodeEnd {
+  if (!done && !(atLimit !== undefined && outcome === 1)) return 'step-limit'
+  return outcome === 1 ? 'goal' : 'gave-up'
 }
 
 /** The number that a session is seeded with: not negative, and small enough for any language. */

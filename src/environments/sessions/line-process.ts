@@ -5,12 +5,12 @@
 import { isRecord } from '../../is-record.ts'
 import { spawnGuardedChild } from '../../platform/guarded-child.ts'
 import { plainEnvironment } from '../../platform/processes.ts'
+import { boundedLines } from './bounded-lines.ts'
 import { broken, infra } from './fault.ts'
 
 /** Longest line that is parsed, in bytes. */
 const MOST_BYTES = 8 * 1024 * 1024
 const LAST_WORDS = 1_000
-const LINE_FEED = 0x0a
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -30,34 +30,23 @@ export function startLineProcess(command: readonly string[]): LineProcess {
   let waiting: Waiting | null = null
   let gone: Error | null = null
   let words = ''
-  let parts: Buffer[] = []
-  let size = 0
+  const lines = boundedLines(MOST_BYTES, {
+    line: take,
+    tooLong: () => fail(broken(`${name} answers with more than ${MOST_BYTES} bytes`)),
+  })
 
   function fail(error: Error): void {
     gone ??= error
     waiting?.reject(gone)
     waiting = null
-    parts = []
+    lines.stop()
     void child.end()
   }
 
   child.stderr.on('data', (part: Buffer) => {
     words = (words + part.subarray(-LAST_WORDS).toString('utf8')).slice(-LAST_WORDS)
   })
-  child.stdout.on('data', (part: Buffer) => {
-    for (let rest = part; !gone && rest.length > 0; ) {
-      const end = rest.indexOf(LINE_FEED)
-      const piece = end < 0 ? rest : rest.subarray(0, end)
-      size += piece.length
-      if (size > MOST_BYTES) return fail(broken(`${name} answers with more than ${MOST_BYTES} bytes`))
-      parts.push(piece)
-      if (end < 0) return
-      take(Buffer.concat(parts))
-      parts = []
-      size = 0
-      rest = rest.subarray(end + 1)
-    }
-  })
+  child.stdout.on('data', lines.take)
 
   function take(line: Buffer): void {
     if (!waiting) fail(broken(`${name} says something that nobody asked for`))

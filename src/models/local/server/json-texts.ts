@@ -1,8 +1,8 @@
 /** Lists all JSON texts that a schema allows, if they are few beside their open places. A model then writes one of them under a trie. */
 import { isRounded } from '../../../exact-json.ts'
 import { apiError } from '../../../openai-api/errors.ts'
+import { definition, isObject, isOf, schemaValues } from '../../../schema-values.ts'
 import { hasMark } from './open-texts.ts'
-import { definition, isObject, isOf, schemaValues } from './schema-values.ts'
 import { joined, type Refuse } from './text-lists.ts'
 import { textsOfType } from './typed-texts.ts'
 

@@ -2,8 +2,9 @@
  * Open places in JSON texts: a string or a number that the model writes as it likes. In a text it is a JSON string of one private
  * character and a name, so the text stays JSON.
  */
+
+import type { Schema } from '../../../schema-values.ts'
 import { type NumberName, numberCode, stringCode } from '../open-places.ts'
-import type { Schema } from './schema-values.ts'
 
 const MARK = '\uE000'
 const PLACE = new RegExp(`"${MARK}([a-z-]+)(\\d*)"`)

@@ -1,7 +1,7 @@
 /** Schemas with `strict: true`: OpenAI's rules for them, and a test of values. */
 import { apiError } from '../../../openai-api/errors.ts'
+import { definition, isObject, type Schema, schemaValues } from '../../../schema-values.ts'
 import { isOtherRoot, NOTES } from './json-texts.ts'
-import { definition, isObject, type Schema, schemaValues } from './schema-values.ts'
 
 const LIMITS = [
   ...['minItems', 'maxItems', 'minLength', 'maxLength'],

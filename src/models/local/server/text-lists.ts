@@ -1,6 +1,6 @@
 /** Lists of JSON texts that stay short: whoever makes one of too many texts is refused. */
 import { isRounded } from '../../../exact-json.ts'
-import type { Schema } from './schema-values.ts'
+import type { Schema } from '../../../schema-values.ts'
 
 /** Most texts of a schema. */
 export const MOST_TEXTS = 4_096

@@ -1,6 +1,7 @@
 /** Lists the JSON texts of a schema that names a type: plain values, and objects and arrays of inner texts. */
+
+import type { Schema } from '../../../schema-values.ts'
 import { openInteger, openNumber, openText } from './open-texts.ts'
-import type { Schema } from './schema-values.ts'
 import { integers, joined, MOST_TEXTS, paired, type Refuse } from './text-lists.ts'
 
 /** A place in a schema. */

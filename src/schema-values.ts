@@ -1,7 +1,7 @@
 /** Tests whether a JSON schema allows a value. Only the keywords that are implemented here are read. */
 
 import { isDeepStrictEqual } from 'node:util'
-import { ownValue } from '../../../own-value.ts'
+import { ownValue } from './own-value.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -22,11 +22,14 @@ export function schemaValues(
     if (++steps > mostSteps || depth > MOST_DEPTH) return false
     if (!isObject(one)) return one === true
     const inner = (each: unknown, of: unknown) => fits(of, each, depth + 1)
-    const { $ref, type, anyOf, oneOf, enum: values } = one
+    const { $ref, type, allOf, anyOf, oneOf, enum: values } = one
     if ($ref !== undefined) return inner(value, definition(root, $ref))
     if (type !== undefined && ![type].flat().some(isOf(value))) return false
     if ('const' in one && !isDeepStrictEqual(value, one.const)) return false
+    // A step is about a microsecond, and so are 64 plain values.
+    if (Array.isArray(values)) steps += values.length >> 6
     if (Array.isArray(values) && !values.some((each) => isDeepStrictEqual(value, each))) return false
+    if (Array.isArray(allOf) && !allOf.every((each) => inner(value, each))) return false
     if (Array.isArray(anyOf) && !anyOf.some((each) => inner(value, each))) return false
     if (Array.isArray(oneOf) && oneOf.filter((each) => inner(value, each)).length !== 1) return false
     if (typeof value === 'number') return within(value, one)
@@ -77,12 +80,12 @@ function between(value: number, least: unknown, most: unknown): boolean {
   )
 }
 
-/** Returns the schema of `#/$defs/NAME`, or of `#`. Returns undefined if there is no such definition. */
+/** Returns the schema of `#/$defs/NAME`, of `#/definitions/NAME`, or of `#`. Returns undefined if there is no such definition. */
 export function definition(schema: unknown, ref: unknown): unknown {
   if (ref === '#') return schema
-  const [, name] = /^#\/\$defs\/([\w.-]+)$/.exec(String(ref)) ?? []
-  const all = (schema as { readonly $defs?: Readonly<Record<string, unknown>> }).$defs ?? {}
-  return name === undefined ? undefined : ownValue(all, name)
+  const [, place, name] = /^#\/(\$defs|definitions)\/([\w.-]+)$/.exec(String(ref)) ?? []
+  const all = place !== undefined && isObject(schema) ? schema[place] : undefined
+  return name !== undefined && isObject(all) ? ownValue(all, name) : undefined
 }
 
 /** Returns a function that tests a value against a type of JSON schemas. */

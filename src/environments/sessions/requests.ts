@@ -1,7 +1,7 @@
-/** Questions to an OpenEnv server by HTTP: its schema, and its tasks. Answers are bounded. */
+/** Questions to a server of OpenEnv or ORS by HTTP: its schema, and its tasks. Answers are bounded. */
 import { explain, RlError } from '../../errors.ts'
 import { isRecord } from '../../is-record.ts'
-import { broken, infra } from '../sessions/fault.ts'
+import { broken, infra } from './fault.ts'
 
 const MOST_BYTES = 32 * 1024 * 1024
 
@@ -11,7 +11,11 @@ export type Requests = {
   readonly post: (path: string, body: unknown) => Promise<unknown>
 }
 
-export function openRequests(url: string, timeoutMs: number): Requests {
+export function openRequests(
+  url: string,
+  timeoutMs: number,
+  headers: Readonly<Record<string, string>> = {},
+): Requests {
   const base = url.replace(/\/+$/, '')
   async function ask(path: string, init: RequestInit): Promise<unknown> {
     const signal = AbortSignal.timeout(timeoutMs)
@@ -30,11 +34,11 @@ export function openRequests(url: string, timeoutMs: number): Requests {
     }
   }
   return {
-    get: (path) => ask(path, {}),
+    get: (path) => ask(path, { headers }),
     post: (path, body) =>
       ask(path, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       }),
   }
@@ -53,10 +57,16 @@ async function boundedText(answer: Response, place: string): Promise<string> {
 
 export type Splits = { readonly name: string; readonly splits: ReadonlySet<string> }
 
-/** Resolves to the environment and the splits of the task API. Resolves to null if the server has none. */
-export async function taskApi(requests: Requests): Promise<Splits | null> {
+/**
+ * Resolves to the environment and the splits of the task API. Resolves to null if the server has none.
+ *
+ * @param wanted name of the environment, in any case of letters; null: the first one
+ */
+export async function taskApi(requests: Requests, wanted: string | null = null): Promise<Splits | null> {
   const names = await requests.get('/list_environments')
-  const name = Array.isArray(names) ? names.find((one) => typeof one === 'string') : undefined
+  const isWanted = (one: unknown) =>
+    typeof one === 'string' && (wanted === null || one.toLowerCase() === wanted.toLowerCase())
+  const name: unknown = Array.isArray(names) ? names.find(isWanted) : undefined
   if (typeof name !== 'string') return null
   const listed = await requests.get(`/${encodeURIComponent(name)}/splits`)
   if (!Array.isArray(listed)) return null

@@ -4,7 +4,7 @@ import { pause } from '../../clock.ts'
 import { explain } from '../../errors.ts'
 import { type GuardedChild, spawnGuardedChild } from '../../platform/guarded-child.ts'
 import { plainEnvironment } from '../../platform/processes.ts'
-import { infra } from '../sessions/fault.ts'
+import { infra } from './fault.ts'
 
 /** How often a server is asked whether it runs, ms. */
 const ASK_MS = 100

@@ -1,0 +1,91 @@
+/** The environment of an ORS server, as a config asks for it. */
+import type { Config } from '../../config-schema/schema.ts'
+import { RlError } from '../../errors.ts'
+import type { ToolSpec } from '../../models/port.ts'
+import type { Rng } from '../../random.ts'
+import type { Task } from '../port.ts'
+import { type SessionEnvironment, sessionEnvironment } from '../sessions/environment.ts'
+import { openRequests, type Requests, type Splits, taskApi, taskValues } from '../sessions/requests.ts'
+import { startServer } from '../sessions/server.ts'
+import { lineTasks, taskFrom } from '../sessions/tasks.ts'
+import { anyCall } from '../sessions/tool-actions.ts'
+import type { OrsSection } from './section.ts'
+import { openSession } from './session.ts'
+
+const NAME = 'ors'
+const MOST_TASKS = 100_000
+
+export type OrsEnvironment = SessionEnvironment & { readonly url: string }
+
+/** @throws RlError `ors.environment` if the server does not have the environment */
+export async function openEnvironment(config: Config, section: OrsSection): Promise<OrsEnvironment> {
+  const timeoutMs = section.timeoutSeconds * 1000
+  const server =
+    section.command.length > 0 ? await startServer(section.command, section.url, timeoutMs) : null
+  try {
+    return await environmentAt(server?.url ?? section.url ?? '', config, section, server?.end)
+  } catch (error) {
+    await server?.end()
+    throw error
+  }
+}
+
+async function environmentAt(
+  url: string,
+  config: Config,
+  section: OrsSection,
+  close: (() => Promise<void>) | undefined,
+): Promise<OrsEnvironment> {
+  const timeoutMs = section.timeoutSeconds * 1000
+  const headers = keyHeaders(section)
+  const requests = openRequests(url, timeoutMs, headers)
+  const api = await taskApi(requests, section.environment)
+  if (!api)
+    throw new RlError(`${url} has no environment${section.environment ? ` '${section.environment}'` : ''}`, {
+      code: 'ors.environment',
+      hint: `GET ${url.replace(/\/+$/, '')}/list_environments names them; environment.ors.environment chooses one`,
+    })
+  /** Tools of the last session, for actions by chance. */
+  let tools: readonly ToolSpec[] = []
+  const options = {
+    ...{ url, headers, timeoutMs, environment: api.name, rewards: section.reward },
+    ...{ listed: section.acting === 'choices', actions: section.actions },
+    secrets: Object.fromEntries(section.secrets.flatMap((key) => variable(key))),
+    onTools(specs: readonly ToolSpec[]) {
+      tools = specs
+    },
+  }
+  const environment = sessionEnvironment({
+    tasks: (split) => tasksOf(split, config, section, { requests, api }),
+    open: (task) => openSession(task.recipe, options),
+    sessions: section.sessions,
+    rewards: section.reward,
+    deterministic: section.deterministic,
+    close,
+  })
+  return { ...environment, url, written: (random: Rng) => anyCall(tools, random) }
+}
+
+const variable = (key: string): readonly (readonly [string, string])[] => {
+  const value = process.env[key]
+  return value === undefined ? [] : [[key, value]]
+}
+
+function keyHeaders({ tokenEnv }: OrsSection): Readonly<Record<string, string>> {
+  const key = tokenEnv === null ? undefined : process.env[tokenEnv]
+  return key === undefined ? {} : { 'x-api-key': key }
+}
+
+async function tasksOf(
+  split: string,
+  config: Config,
+  { goal }: OrsSection,
+  { requests, api }: { readonly requests: Requests; readonly api: Splits },
+): Promise<readonly Task[]> {
+  const naming = { environment: NAME, goal }
+  const { source, data } = config.environment
+  if (source === 'data') return lineTasks(data ?? '', split, naming)
+  if (!api.splits.has(split)) return []
+  const values = await taskValues(requests, api, split, MOST_TASKS)
+  return values.map((value, index) => taskFrom(value, `${split}-${index}`, naming))
+}

@@ -1,0 +1,111 @@
+/** The counter as an MCP server by streamable HTTP. It can break each rule. */
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createCounter } from './counter-tools.mjs'
+
+export const HTTP_ATTACKS = [
+  'hang',
+  'die',
+  'flood',
+  'no-json',
+  'large',
+  'endless-event',
+  'other-type',
+  'refuse',
+  'hang-end',
+] as const
+type Attack = (typeof HTTP_ATTACKS)[number]
+
+export type CounterServer = {
+  readonly url: string
+  /** Number of sessions that were not ended. */
+  readonly sessions: () => number
+  readonly close: () => Promise<void>
+}
+
+type Options = {
+  /** Kind of break, at the first call of `add`. */
+  readonly attack?: Attack
+  /** Whether answers come as streams of events. */
+  readonly events?: boolean
+  /** The token without which it answers nothing. */
+  readonly token?: string
+}
+
+const LARGE = 100_000_000
+
+export async function startCounterServer({ attack, events, token }: Options = {}): Promise<CounterServer> {
+  const sessions = new Map<string, ReturnType<typeof createCounter>>()
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const status = (code: number) => void response.writeHead(code).end()
+    if (token !== undefined && request.headers.authorization !== `Bearer ${token}`) return void status(401)
+    const id = String(request.headers['mcp-session-id'] ?? '')
+    if (request.method === 'DELETE') {
+      sessions.delete(id)
+      if (attack !== 'hang-end') status(200)
+      return
+    }
+    if (request.method !== 'POST') return void status(405)
+    const message = JSON.parse(await bodyOf(request))
+    if (message.method === 'initialize') {
+      const made = randomUUID()
+      sessions.set(made, createCounter())
+      response.setHeader('mcp-session-id', made)
+    }
+    const counter = sessions.get(String(response.getHeader('mcp-session-id') ?? id))
+    if (!counter) return void status(404)
+    if (attack && message.params?.name === 'add') return void misbehave(response, attack)
+    const said = counter(message)
+    if (!said) return void status(202)
+    const text = JSON.stringify({ jsonrpc: '2.0', ...said })
+    response.writeHead(200, { 'content-type': events ? 'text/event-stream' : 'application/json' })
+    response.end(events ? `event: message\ndata: ${text}\n\n` : text)
+  }
+
+  const server = createServer((request, response) => void answer(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    sessions: () => sessions.size,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  }
+}
+
+function misbehave(response: ServerResponse, attack: Attack): void {
+  const open = (type: string) => response.writeHead(200, { 'content-type': type })
+  switch (attack) {
+    case 'hang':
+    case 'hang-end':
+      return
+    case 'die':
+      return void response.destroy()
+    case 'flood': {
+      open('text/event-stream')
+      const note = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: '!' } }
+      return void response.write(`data: ${JSON.stringify(note)}\n\n`.repeat(100_000))
+    }
+    case 'no-json':
+      return void open('application/json').end('<html>')
+    case 'large':
+      return void open('application/json').end(`"${'x'.repeat(LARGE)}"`)
+    case 'endless-event':
+      return void open('text/event-stream').write(`data: ${'x'.repeat(LARGE)}`)
+    case 'other-type':
+      return void open('text/html').end('<html>')
+    case 'refuse':
+      return void response.writeHead(500).end('it fell over')
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part)
+  return Buffer.concat(parts).toString()
+}
