@@ -97,7 +97,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
   row('EnvGen', 'accuracy by skill for the rewriter', 'works', '`adaptation.skills`'),
   row('SSP', 'tasks that documents prove', 'partly', '`adaptation`'),
   row('STARLING, SearchGym', 'generated worlds that can be solved', 'partly', '`environment.source`'),
-  row('TeachMyAgent', 'tests of a curriculum', 'partly', '`rl ablate`'),
+  row('TeachMyAgent', 'tests of a curriculum', 'works', '`rl curriculum`, on simulated students'),
   row('INSPO', 'a population of instructions', 'works', '`policy.instructions`'),
   row('Youtu-Agent', 'practice without weights', 'works', '`policy.instructions`'),
   row(
