@@ -36,6 +36,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   why: () => import('./cli/why.ts'),
   rescore: () => import('./cli/rescore.ts'),
   audit: () => import('./cli/audit.ts'),
+  curriculum: () => import('./cli/curriculum.ts'),
   whatif: () => import('./cli/whatif.ts'),
   ask: () => import('./cli/ask.ts'),
   'compare-judges': () => import('./cli/compare-judges.ts'),

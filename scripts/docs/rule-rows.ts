@@ -29,7 +29,12 @@ export const RULE_ROWS: readonly RuleRow[] = [
   ),
   row('RLBFF', 'principles that are answered by yes or no', 'works', '`principles`'),
   row('SSL', 'tiers in place of a share', 'works', '`tiers`'),
-  row('SPARK, stepwise', 'several verifications, and a critique of them', 'partly', '`rewardModel.samples`'),
+  row(
+    'SPARK, stepwise',
+    'several verifications, and a critique of them',
+    'partly',
+    '`rewardModel.samples`; no call that weighs them',
+  ),
   row('SPARK, RISE', 'one model acts and judges', 'partly', '`rewardModel.provider`'),
   row('iStar', 'rewards of steps from log-probabilities', 'works', '`implicit`, against version 0'),
   row('GRPO-TCR', 'a penalty on long rollouts', 'works', '`learning.overlong`'),
@@ -68,7 +73,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
     'works',
     '`step-entropy`, and `policy.training.entropyShare` by token',
   ),
-  row('TraPO', 'curves of pass rates', 'missing'),
+  row('TraPO', 'curves of pass rates', 'missing', 'no task here lacks a sure outcome'),
   row('DAPO', 'what a limit cut off leaves', 'works', '`truncated`'),
   row(
     'DART',
@@ -97,7 +102,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
   row('EnvGen', 'accuracy by skill for the rewriter', 'works', '`adaptation.skills`'),
   row('SSP', 'tasks that documents prove', 'partly', '`adaptation`'),
   row('STARLING, SearchGym', 'generated worlds that can be solved', 'partly', '`environment.source`'),
-  row('TeachMyAgent', 'tests of a curriculum', 'partly', '`rl ablate`'),
+  row('TeachMyAgent', 'tests of a curriculum', 'works', '`rl curriculum`, on simulated students'),
   row('INSPO', 'a population of instructions', 'works', '`policy.instructions`'),
   row('Youtu-Agent', 'practice without weights', 'works', '`policy.instructions`'),
   row(
@@ -119,7 +124,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
   ),
   row('Open RL Benchmark', 'a registry of runs', 'works', '`rl attest`, `rl runs --attested`, `rl export`'),
   row('SAFE', 'alarms', 'works', '`drift`'),
-  row('STORI', 'noise of environments', 'missing'),
+  row('STORI', 'noise of environments', 'missing', 'progress is told of the actions as they were chosen'),
   row(
     'SandboxFusion, LiveCodeBench, OSWorld, ALFWorld',
     'their tasks and sandboxes',

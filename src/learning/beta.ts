@@ -21,7 +21,7 @@ export function betaCdf(x: number, a: number, b: number): number {
   return x > (a + 1) / (a + b + 2) ? 1 - below(1 - x, b, a) : below(x, a, b)
 }
 
-/** The same for an x of at most about the mean: the fraction converges fast there. */
+/** The same for x up to about the mean. There the fraction converges fast. */
 function below(x: number, a: number, b: number): number {
   const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x))
   return (front / a) * continuedFraction(x, a, b)

@@ -70,6 +70,12 @@ const CONFIGS: readonly Config[] = [
   smallConfig(),
   smallConfig({ rewardModel: { provider: 'simulated', judging: 'group' } }),
   smallConfig({ run: { iterations: 4, evaluateEvery: 2, maxStaleness: 1 } }),
+  smallConfig({
+    environment: {
+      ...{ name: 'simulated', tasks: 12, tasksPerIteration: 2, rolloutsPerTask: 4, minGroupSize: 2 },
+      refill: 3,
+    },
+  }),
 ]
 
 test('a decider that is restarted from key frames anywhere decides as one that is fed every event', async () => {

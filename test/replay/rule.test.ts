@@ -15,6 +15,12 @@ const CONFIGS = {
     policy: { training: { enabled: false } },
     simulation: { steps: 3, failureShare: 0.4 },
   },
+  'tasks in reserve': {
+    environment: {
+      ...{ name: 'simulated', tasks: 12, tasksPerIteration: 2, rolloutsPerTask: 4, minGroupSize: 2 },
+      refill: 3,
+    },
+  },
   'within reach only': { rewardModel: { accuracyRange: [0.49, 0.51] } },
 }
 

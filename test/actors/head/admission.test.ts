@@ -33,6 +33,12 @@ import { shuffled, smallConfig } from '../loop.ts'
 
 /** Each in an order of its own: synchronous and stale, judged one by one and by group, with rollouts that fail, without a judge. */
 const STALE = { name: 'simulated', tasks: 12, tasksPerIteration: 3, rolloutsPerTask: 4, minGroupSize: 2 }
+/** Groups are drawn from a reserve. */
+const REFILLED = {
+  ...{ name: 'simulated', tasks: 12, tasksPerIteration: 2, rolloutsPerTask: 4, minGroupSize: 2 },
+  refill: 3,
+}
+
 const RUNS: readonly Record<string, Record<string, unknown>>[] = [
   {},
   { run: { iterations: 4, evaluateEvery: 2, maxStaleness: 2 }, environment: STALE },
@@ -46,6 +52,8 @@ const RUNS: readonly Record<string, Record<string, unknown>>[] = [
   },
   { rewardModel: { mode: 'off' }, learning: { reward: 'outcome' } },
   { simulation: { steps: 2, failureShare: 0.5 } },
+  { environment: REFILLED },
+  { environment: REFILLED, run: { iterations: 3, maxStaleness: 1 } },
 ]
 
 /** Of a whole that is not there yet: their natural keys alone say that one is. */
