@@ -107,7 +107,7 @@ test('a second decider of a role is refused while the first lives, and let in wh
 test('a process that computes for long is no stall, and one that is stopped is', async () => {
   const head = await startTestHead()
   head.service.append([runStarted])
-  const child = spawn(process.execPath, ['test/actors/busy-process.ts', '8000'], {
+  const child = spawn(process.execPath, ['test/actors/busy-process.ts', '10000'], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...environmentOf(head.addressOf('environment-worker')) },
   })
@@ -126,9 +126,9 @@ test('a process that computes for long is no stall, and one that is stopped is',
   const it = () => head.watch.actors().find(({ pid }) => pid === child.pid)
   const stallsOfIt = () =>
     [...head.log.events({ types: ['StallDetected'] })].filter(({ data }) => data.from === it()?.worker).length
-  await until('it says how long its loop has not turned', () => (it()?.blockedMs ?? 0) > 4_000, 60_000)
+  await until('it says how long its loop has not turned', () => (it()?.blockedMs ?? 0) > 6_000, 60_000)
   // A loop that never turns is ended after `silenceSeconds` all the same.
-  assert.ok((head.watch.silentMs('environment', child.pid ?? 0) ?? 0) > 4_000)
+  assert.ok((head.watch.silentMs('environment', child.pid ?? 0) ?? 0) > 6_000)
   await until('it has computed', () => said.includes('over') && it()?.blockedMs === undefined, 60_000)
   assert.is(stallsOfIt(), 0)
   child.kill('SIGSTOP')

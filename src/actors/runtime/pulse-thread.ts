@@ -5,24 +5,26 @@ import { connectPatiently } from '../../events/nats/connect.ts'
 import type { PulseThreadData } from './pulse.ts'
 import type { ActorStatus } from './status.ts'
 
-/** Heartbeats that the loop may be late by, before the thread speaks for it. */
-const LATE_BEATS = 1.1
+/** Heartbeats after which the thread speaks for the loop, and after which it speaks again. */
+const LATE_BEATS = 1.05
+const AGAIN_BEATS = 0.5
 
 const { address, subject, everyMs } = workerData as PulseThreadData
 let status: ActorStatus | null = null
 let turnedMs = performance.now()
-let saidMs = performance.now()
+let dueMs = Number.POSITIVE_INFINITY
 
 parentPort?.on('message', (told: ActorStatus) => {
   status = told
   turnedMs = performance.now()
-  saidMs = turnedMs
+  dueMs = turnedMs + LATE_BEATS * everyMs
 })
 
 const bus = await connectPatiently(address)
+parentPort?.postMessage('opened')
 setInterval(() => {
   const now = performance.now()
-  if (status === null || now - saidMs < LATE_BEATS * everyMs || !bus.connected()) return
-  saidMs = now
+  if (status === null || now < dueMs || !bus.connected()) return
+  dueMs = now + AGAIN_BEATS * everyMs
   bus.publish(subject, pack({ ...status, at: Date.now(), blockedMs: Math.round(now - turnedMs) }))
-}, everyMs / 8)
+}, everyMs / 16)

@@ -14,6 +14,8 @@ export type PulseThreadData = {
 }
 
 export type Pulse = {
+  /** Resolves when the thread is connected. From then on a busy loop is not silent. */
+  readonly opened: Promise<unknown>
   /** Tells the thread that the loop turns, and what to repeat if it does not. */
   readonly tell: (status: ActorStatus) => void
   /** Resolves when the thread says nothing more. */
@@ -29,6 +31,7 @@ export function openPulse(data: PulseThreadData): Pulse {
   thread.on('error', () => {})
   thread.unref()
   return {
+    opened: new Promise((resolve) => thread.once('message', resolve)),
     tell: (status) => thread.postMessage(status),
     close: () => thread.terminate(),
   }
