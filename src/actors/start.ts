@@ -34,6 +34,7 @@ import { startActor } from './runtime/actor.ts'
 import { watchHeld } from './runtime/held.ts'
 import { type KeyFramesOptions, openKeyFrames } from './runtime/key-frame.ts'
 import { logUserFaults, nameUncaught } from './runtime/log-user-faults.ts'
+import { openPulse } from './runtime/pulse.ts'
 import { knowKeys } from './runtime/redact.ts'
 import type { OpenedWorker } from './runtime/worker.ts'
 import type { StartOptions } from './start-options.ts'
@@ -78,6 +79,7 @@ export async function startRole(options: StartOptions): Promise<number> {
     const decider = further ? undefined : deciderOf(role, first)
     const frames =
       decider && (await openKeyFrames({ ...framesBeside(log), decider, configs: [first, config] }))
+    const heartbeatMs = config.run.expert.heartbeatSeconds * 1000
     const actor = await startActor({
       role,
       run,
@@ -87,7 +89,8 @@ export async function startRole(options: StartOptions): Promise<number> {
       note: [note, frames?.note].filter(Boolean).join('; '),
       decider,
       frames,
-      heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
+      heartbeatMs,
+      openPulse: (subject) => openPulse({ address, subject, everyMs: heartbeatMs }),
       attempts: config.run.expert.attempts,
       giveUp: lastAttempt(config.adaptation),
       // The pipe tells a child of the head when the head ends. The child waits while a broker cannot be started.

@@ -101,7 +101,7 @@ export const run = section({
         .max(600)
         .default(120)
         .describe(
-          'Longest time without a heartbeat of a process that the head started. Then it is ended, and another is started.',
+          'Longest time without a heartbeat of a process that the head started, or without a turn of its event loop. Then it is ended, and another is started.',
         ),
     }),
   }).describe('Deadlines: work that is not done by then counts as stalled.'),

@@ -104,6 +104,41 @@ test('a second decider of a role is refused while the first lives, and let in wh
   await head.close()
 })
 
+test('a process that computes for long is no stall, and one that is stopped is', async () => {
+  const head = await startTestHead()
+  head.service.append([runStarted])
+  const child = spawn(process.execPath, ['test/actors/busy-process.ts', '10000'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...environmentOf(head.addressOf('environment-worker')) },
+  })
+  const decider = await actor(head, {
+    role: 'environment',
+    worker: idleWorker,
+    decider: toyEnvironment({ iterations: 1, rollouts: 1 }),
+  })
+  head.service.append([
+    { type: 'IterationStarted', data: { iteration: 1, policyVersion: 0, rewardModelVersion: 0 } },
+  ])
+  let said = ''
+  child.stdout.on('data', (text) => {
+    said += text
+  })
+  const it = () => head.watch.actors().find(({ pid }) => pid === child.pid)
+  const stallsOfIt = () =>
+    [...head.log.events({ types: ['StallDetected'] })].filter(({ data }) => data.from === it()?.worker).length
+  await until('it says how long its loop has not turned', () => (it()?.blockedMs ?? 0) > 6_000, 60_000)
+  // A loop that never turns is ended after `silenceSeconds` all the same.
+  assert.ok((head.watch.silentMs('environment', child.pid ?? 0) ?? 0) > 6_000)
+  await until('it has computed', () => said.includes('over') && it()?.blockedMs === undefined, 60_000)
+  assert.is(stallsOfIt(), 0)
+  child.kill('SIGSTOP')
+  await until('a stall', () => it()?.stalled === true, 60_000)
+  assert.is(stallsOfIt(), 1)
+  child.kill('SIGKILL')
+  await decider.stop()
+  await head.close()
+})
+
 test('a process that goes silent is told as a stall within twice its heartbeat, and its work goes to another', async () => {
   const head = await startTestHead()
   head.service.append([runStarted])

@@ -30,7 +30,8 @@ export type Watch = {
   /** Tells that a process has ended, so that its role is free at once. `place` is this place if absent. */
   readonly forget: (pid: number, place?: string) => void
   /**
-   * Returns how long (ms) a process of this place has been silent. Returns null if it was never heard of or has left.
+   * Returns how long (ms) a process of this place has been silent, or its loop has not turned. Returns null if it was
+   * never heard of or has left.
    */
   readonly silentMs: (role: Role, pid: number) => number | null
   readonly stop: () => void
@@ -77,6 +78,7 @@ export const HEARTBEAT = z.object({
   done: z.int().nonnegative().optional(),
   roundTripMs: z.number().nonnegative().optional(),
   at: z.number().optional(),
+  blockedMs: z.number().nonnegative().optional(),
   counters: z.record(z.string().max(200), z.number()),
   leaving: z.boolean(),
 }) satisfies z.ZodType<ActorStatus>
@@ -226,7 +228,8 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
       const heard = [...entries.values()].filter(
         ({ status }) => status.role === role && isProcess(status, pid, platform.self.place),
       )
-      return heard.length === 0 ? null : clock.monotonic() - Math.max(...heard.map(({ heardAt }) => heardAt))
+      const turnedAt = heard.map(({ heardAt, status: { blockedMs = 0 } }) => heardAt - blockedMs)
+      return heard.length === 0 ? null : clock.monotonic() - Math.max(...turnedAt)
     },
     stop() {
       for (const unsubscribe of leave) unsubscribe()

@@ -22,6 +22,7 @@ import { HEAD_GONE_MS } from './head-gone.ts'
 import { type Elsewhere, openHeadWatch } from './head-watch.ts'
 import type { KeyFrames } from './key-frame.ts'
 import { openPerformer } from './performing.ts'
+import type { Pulse } from './pulse.ts'
 import { isAside, openRolloutGate } from './rollout-gate.ts'
 import { overMark } from './run-over.ts'
 import { type ActorStatus, openStatus } from './status.ts'
@@ -41,6 +42,8 @@ export type ActorOptions = {
   readonly frames?: KeyFrames
   readonly worker: Worker
   readonly heartbeatMs?: number
+  /** Opens what sends heartbeats to a subject while this loop computes. Absent: the actor is then silent. */
+  readonly openPulse?: (subject: string) => Pulse
   /** Time until the first sign of a head, after which the actor ends itself. */
   readonly headGoneMs?: number
   /** Present if no head started this process. It tells then of the head's absence, and ends when the run is over. */
@@ -90,6 +93,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const bus = await openBus(worker, () => connect({ ...address, name }))
   const log = connectLog({ bus, run, actor: name, platform })
   const author = authorOf(bus.user, name)
+  const heartbeats = subjects.tapOf('heartbeat', author)
   const waits = openWaits(name, clock)
   const abort = new AbortController()
   const stopping = abort.signal
@@ -151,8 +155,10 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
 
   function beat(): void {
     if (!leaving) for (const wait of newlyOverdue()) void telling.stall(wait)
+    const told = status()
+    pulse?.tell(told)
     if (!bus.connected()) return
-    bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
+    bus.publish(heartbeats, pack(told))
     void measureWay()
   }
 
@@ -189,6 +195,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const ends: (() => Promise<void>)[] = []
   const timers: (() => void)[] = []
   let endBeats = () => {}
+  let pulse: Pulse | undefined
 
   let taken: Promise<unknown> | null = null
   /** Resolves when the work in hand is over. */
@@ -219,10 +226,11 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     await Promise.race([over, pause(STOP_MS, late.signal, clock)])
     late.abort()
     endBeats()
+    await pulse?.close()
     left = true
     log.close()
     for (const unsubscribe of leave) unsubscribe()
-    if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
+    if (bus.connected()) bus.publish(heartbeats, pack(status()))
     await worker.close?.()
     await bus.close()
     finish()
@@ -276,6 +284,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     )
     await Promise.race([takeRole(log, started, { heartbeatMs, stopping, clock }), done])
     if (isOver) return { name, status, done, drain, stop }
+    pulse = options.openPulse?.(heartbeats)
     endBeats = clock.every(heartbeatMs, beat)
     beat()
     for (const [service, serve] of Object.entries(worker.services ?? {}))

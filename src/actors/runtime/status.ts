@@ -33,6 +33,8 @@ export type ActorStatus = {
   readonly roundTripMs?: number
   /** Its own clock when it told this (ms since 1970). Older actors do not tell it. */
   readonly at?: number
+  /** Time (ms) for which its event loop has not turned, if a thread says so for it. Absent else. */
+  readonly blockedMs?: number
   /** Counters of its worker, by name. */
   readonly counters: Readonly<Record<string, number>>
   /** True in the last heartbeat of an actor that ends of its own accord. */

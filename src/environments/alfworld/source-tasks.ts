@@ -40,7 +40,7 @@ export type FolderSource = {
 }
 
 /** How a split's tasks are made. */
-export type TaskOptions = {
+type TaskOptions = {
   readonly types: readonly TaskType[]
   /** Seed of the numbers in the names of a task's entities. Null leaves ALFWorld's. */
   readonly namesOf: ((key: string) => Seed) | null
