@@ -90,7 +90,7 @@ export async function playBridges({
       {
         ...ors('ors-package', [
           `environment.ors.command=["${python}", "test/support/ors_counting.py", "{port}"]`,
-          'environment.ors.actions=["add by 1", "add by 2", "look"]',
+          ...['environment.ors.url=null', ...calling('ors')],
         ]),
         needs: 'ors',
       },
@@ -110,7 +110,7 @@ export async function playBridges({
       },
     )
   if (!quick && everything !== null)
-    bridges.push(mcp('mcp-everything', { command: ['node', everything] }, []))
+    bridges.push(mcp('mcp-everything', { command: ['node', everything] }, calling('mcp')))
   else if (!quick)
     process.stdout.write('SKIP mcp-everything: RL_BRIDGES_EVERYTHING names no main file of it\n')
   if (!quick && echo !== null)
@@ -141,15 +141,17 @@ export async function playBridges({
   return result
 }
 
-/** A model behind an endpoint that calls the tool `add` once, and then says that it is done. */
+/** A model behind an endpoint that calls a tool once, and then answers. */
 function startToolCaller(): Promise<ScriptedEndpoint> {
-  const call = { name: 'add', arguments: '{"by": 3}' }
   return startScriptedEndpoint(({ path, body }) => {
     if (path.endsWith('/models')) return { object: 'list', data: [{ id: 'caller', object: 'model' }] }
     const messages = Array.isArray(body.messages) ? body.messages : []
     const isDone = messages.at(-1)?.role === 'tool'
+    const call = JSON.stringify(body.tools ?? []).includes('"get-sum"')
+      ? { name: 'get-sum', arguments: '{"a": 2, "b": 3}' }
+      : { name: 'add', arguments: '{"by": 3}' }
     const message = isDone
-      ? { role: 'assistant', content: 'It is done.' }
+      ? { role: 'assistant', content: 'It is done: 5.' }
       : { role: 'assistant', content: null, tool_calls: [{ id: 'one', type: 'function', function: call }] }
     return {
       ...{ id: 'one', object: 'chat.completion', created: 1, model: 'caller' },
