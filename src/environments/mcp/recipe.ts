@@ -1,6 +1,7 @@
 /** A task's recipe: its servers, the calls before it begins, and how it is judged. */
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { safeParse } from '../../safe-parse.ts'
 import type { Task } from '../port.ts'
 import {
   type Checker,
@@ -42,7 +43,7 @@ const recipeSchema = z.looseObject({
 export function recipeOf(task: Task, section: McpSection): Recipe {
   const refuse = (why: string, hint = 'docs/bridges.md describes the recipe of a task') =>
     new RlError(`task '${task.id}': ${why}`, { code: 'mcp.task', hint })
-  const read = recipeSchema.safeParse(task.recipe)
+  const read = safeParse(recipeSchema, task.recipe)
   if (!read.success) {
     const [issue] = read.error.issues
     throw refuse(`recipe.${issue?.path.join('.')}: ${issue?.message}`)
