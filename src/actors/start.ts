@@ -61,24 +61,10 @@ export async function startRole(options: StartOptions): Promise<number> {
   const log = connectLog({ bus, run, actor: role, apart: isApart(run, bus.url) })
   // Whatever fails, no connection may keep the process: the head starts a new one when it has ended.
   try {
-    if (join !== null) {
-      await unlessClosed(bus, checkJoined(log, join, options.anyCode))
-      process.stdout.write(`joined run ${run} as ${role} at ${bus.url}\n`)
-    }
-    const logged = await unlessClosed(bus, configsOf(log))
-    const { first } = logged
-    knowKeys(logged.config)
-    const onOwnDisk = log.apart && !isChild()
-    const config = onOwnDisk ? await withFilesOf(log, logged.config) : logged.config
-    await loadUserParts(first)
-    const own = await loadAllUserParts(config)
-    if (onOwnDisk) await checkParts(log, own)
-    const { silenceSeconds } = config.run.deadlines.expert
-    if (config.environment.module !== null || own.length > 0) watchHeld(500 * silenceSeconds)
-    const { worker, note } = await (executor ? openExecutor(config, log) : openWorker(role, config, log))
-    const decider = further ? undefined : deciderOf(role, first)
-    const frames =
-      decider && (await openKeyFrames({ ...framesBeside(log), decider, configs: [first, config] }))
+    const { config, worker, note, decider, frames } = await unlessClosed(
+      bus,
+      openParts(options, run, bus, log),
+    )
     const heartbeatMs = config.run.expert.heartbeatSeconds * 1000
     const actor = await startActor({
       role,
@@ -110,6 +96,29 @@ export async function startRole(options: StartOptions): Promise<number> {
     log.close()
     await bus.close()
   }
+}
+
+/** Opens what a role needs before it acts, by the config that the log names. */
+async function openParts(options: StartOptions, run: string, bus: Bus, log: LogClient) {
+  const { role, join, worker: further, executor } = options
+  if (join !== null) {
+    await checkJoined(log, join, options.anyCode)
+    process.stdout.write(`joined run ${run} as ${role} at ${bus.url}\n`)
+  }
+  const logged = await configsOf(log)
+  const { first } = logged
+  knowKeys(logged.config)
+  const onOwnDisk = log.apart && !isChild()
+  const config = onOwnDisk ? await withFilesOf(log, logged.config) : logged.config
+  await loadUserParts(first)
+  const own = await loadAllUserParts(config)
+  if (onOwnDisk) await checkParts(log, own)
+  const { silenceSeconds } = config.run.deadlines.expert
+  if (config.environment.module !== null || own.length > 0) watchHeld(500 * silenceSeconds)
+  const { worker, note } = await (executor ? openExecutor(config, log) : openWorker(role, config, log))
+  const decider = further ? undefined : deciderOf(role, first)
+  const frames = decider && (await openKeyFrames({ ...framesBeside(log), decider, configs: [first, config] }))
+  return { config, worker, note, decider, frames }
 }
 
 /** Frames lie in the run's folder of this host, whether the log does or not. */
