@@ -1,8 +1,8 @@
 /** The counter as an MCP server by streamable HTTP. It can break each rule. */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createCounter } from './counter-tools.mjs'
+import { bodyOf, type LocalServer, listenLocally } from './local-server.ts'
 
 export const HTTP_ATTACKS = [
   'hang',
@@ -17,11 +17,9 @@ export const HTTP_ATTACKS = [
 ] as const
 type Attack = (typeof HTTP_ATTACKS)[number]
 
-export type CounterServer = {
-  readonly url: string
+export type CounterServer = LocalServer & {
   /** Number of sessions that were not ended. */
   readonly sessions: () => number
-  readonly close: () => Promise<void>
 }
 
 type Options = {
@@ -65,16 +63,11 @@ export async function startCounterServer({ attack, events, token }: Options = {}
   }
 
   const server = createServer((request, response) => void answer(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${port}/mcp`,
+    url: `${url}/mcp`,
     sessions: () => sessions.size,
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
+    close,
   }
 }
 
@@ -102,10 +95,4 @@ function misbehave(response: ServerResponse, attack: Attack): void {
     case 'refuse':
       return void response.writeHead(500).end('it fell over')
   }
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = []
-  for await (const part of request) parts.push(part)
-  return Buffer.concat(parts).toString()
 }

@@ -10,3 +10,8 @@ export async function errorOf(promise: Promise<unknown>): Promise<RlError> {
   }
   throw new Error('it did not fail')
 }
+
+/** The error that a work must fail with, at once or later. */
+export function faultOf(work: () => unknown): Promise<RlError> {
+  return errorOf((async () => work())())
+}

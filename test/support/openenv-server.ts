@@ -1,6 +1,6 @@
 /** An OpenEnv server for tests: guess a number from 0 to 9. It can break each rule of the protocol. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type LocalServer, listenLocally } from './local-server.ts'
 import { acceptSockets, type Handlers, type Peer } from './websocket-server.ts'
 
 export const ATTACKS = [
@@ -27,11 +27,9 @@ export type GuessOptions = {
   readonly byChance?: boolean
 }
 
-export type GuessServer = {
-  readonly url: string
+export type GuessServer = LocalServer & {
   /** Number of open sessions. */
   readonly sessions: () => number
-  readonly close: () => Promise<void>
 }
 
 const LARGE = 100_000_000
@@ -53,17 +51,14 @@ export async function startGuessServer(options: GuessOptions = {}): Promise<Gues
     open.add(peer)
     return { ...game(peer, options), closed: () => void open.delete(peer) }
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     sessions: () => open.size,
-    close: () =>
-      new Promise((resolve) => {
-        for (const { socket } of open) socket.destroy()
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
+    close() {
+      for (const { socket } of open) socket.destroy()
+      return close()
+    },
   }
 }
 

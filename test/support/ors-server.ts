@@ -1,7 +1,7 @@
 /** An ORS server for tests: count to a number, and tools that pay. It can break each rule of the protocol. */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { bodyOf, type LocalServer, listenLocally } from './local-server.ts'
 
 export const ORS_ATTACKS = [
   'hang',
@@ -22,11 +22,9 @@ export const ORS_ATTACKS = [
 ] as const
 type Attack = (typeof ORS_ATTACKS)[number]
 
-export type OrsServer = {
-  readonly url: string
+export type OrsServer = LocalServer & {
   /** Number of sessions that were not deleted. */
   readonly sessions: () => number
-  readonly close: () => Promise<void>
 }
 
 type Options = {
@@ -77,7 +75,8 @@ export async function startOrsServer({ attack, key }: Options = {}): Promise<Ors
       response.end(JSON.stringify(value))
     }
     if (key !== undefined && request.headers['x-api-key'] !== key) return void send({ detail: 'no key' }, 401)
-    const body = await bodyOf(request)
+    const text = await bodyOf(request)
+    const body: Body = text === '' ? {} : JSON.parse(text)
     const id = String(request.headers['x-session-id'] ?? '')
     const state = sessions.get(id)
     switch (request.url) {
@@ -130,17 +129,7 @@ export async function startOrsServer({ attack, key }: Options = {}): Promise<Ors
   }
 
   const server = createServer((request, response) => void answer(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    sessions: () => sessions.size,
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
-  }
+  return { ...(await listenLocally(server)), sessions: () => sessions.size }
 }
 
 const output = (text: string, reward: unknown, finished: unknown) => ({
@@ -213,11 +202,4 @@ function misbehave(
     case 'gone':
       return void send({ detail: 'Session deleted' }, 410)
   }
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Body> {
-  const parts: Buffer[] = []
-  for await (const part of request) parts.push(part)
-  const text = Buffer.concat(parts).toString()
-  return text === '' ? {} : JSON.parse(text)
 }

@@ -2,6 +2,7 @@
 import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client'
 import { within } from '../../clock.ts'
 import { explain, RlError } from '../../errors.ts'
+import { packageVersion } from '../../package.ts'
 import { broken, infra } from '../sessions/fault.ts'
 import { connectByHttp } from './http.ts'
 import type { Sdk } from './sdk.ts'
@@ -115,7 +116,7 @@ async function connectAs(
 ): Promise<Connected> {
   const way = spec.url === null ? startProgram(name, spec, sdk) : connectByHttp(name, spec, sdk)
   const client = new sdk.Client(
-    { name: 'rlanything', version: '0.2.0' },
+    { name: 'rlanything', version: packageVersion() },
     {
       // Results are shown to a model as they are. The default would make code from a server's schema.
       jsonSchemaValidator: {

@@ -5,15 +5,14 @@ import { isRecord } from '../../is-record.ts'
 import type { Task } from '../port.ts'
 import { type SessionEnvironment, sessionEnvironment } from '../sessions/environment.ts'
 import { seedNumber } from '../sessions/episode.ts'
-import { openRequests, type Requests, type Splits, taskApi, taskValues } from '../sessions/requests.ts'
-import { startServer } from '../sessions/server.ts'
-import { lineTasks, seedTasks, taskFrom } from '../sessions/tasks.ts'
+import { openRequests, type TaskApi, taskApi } from '../sessions/requests.ts'
+import { openAtServer } from '../sessions/server.ts'
+import { lineTasks, seedTasks } from '../sessions/tasks.ts'
 import { actionReader } from './actions.ts'
 import type { OpenEnvSection } from './section.ts'
 import { openSession } from './session.ts'
 
 const NAME = 'openenv'
-const MOST_TASKS = 100_000
 
 export type OpenEnvEnvironment = SessionEnvironment & {
   readonly url: string
@@ -26,16 +25,8 @@ export type OpenEnvEnvironment = SessionEnvironment & {
 }
 
 /** @throws RlError `openenv.actions` if a model shall choose, and there are no choices */
-export async function openEnvironment(config: Config, section: OpenEnvSection): Promise<OpenEnvEnvironment> {
-  const timeoutMs = section.timeoutSeconds * 1000
-  const server =
-    section.command.length > 0 ? await startServer(section.command, section.url, timeoutMs) : null
-  try {
-    return await environmentAt(server?.url ?? section.url ?? '', config, section, server?.end)
-  } catch (error) {
-    await server?.end()
-    throw error
-  }
+export function openEnvironment(config: Config, section: OpenEnvSection): Promise<OpenEnvEnvironment> {
+  return openAtServer(section, (url, end) => environmentAt(url, config, section, end))
 }
 
 async function environmentAt(
@@ -58,7 +49,7 @@ async function environmentAt(
   const api = config.environment.source === 'generated' ? await taskApi(requests) : null
   const session = { url, timeoutMs, capacityMs: section.capacitySeconds * 1000, actions, listed }
   const environment = sessionEnvironment({
-    tasks: (split) => tasksOf(split, config, section, { requests, api }),
+    tasks: (split) => tasksOf(split, config, section, api),
     open: (task, seed) => openSession({ seed: seedNumber(seed), ...startOf(task) }, session),
     sessions: section.sessions,
     rewards: section.reward,
@@ -79,15 +70,12 @@ async function tasksOf(
   split: string,
   config: Config,
   { goal }: OpenEnvSection,
-  { requests, api }: { readonly requests: Requests; readonly api: Splits | null },
+  api: TaskApi | null,
 ): Promise<readonly Task[]> {
   const naming = { environment: NAME, goal }
   const { source, data } = config.environment
   if (source === 'data') return lineTasks(data ?? '', split, naming)
-  if (!api) return seedTasks(config, split, naming)
-  if (!api.splits.has(split)) return []
-  const values = await taskValues(requests, api, split, MOST_TASKS)
-  return values.map((value, index) => taskFrom(value, `${split}-${index}`, naming))
+  return api ? api.tasks(split, naming) : seedTasks(config, split, naming)
 }
 
 /** Data of a reset: the task's own recipe, without what is no JSON object. */

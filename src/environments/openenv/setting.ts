@@ -1,10 +1,10 @@
 /** Environments of OpenEnv servers as a setting. `open` loads the code that plays them. */
 import { PLAIN_CAUSES } from '../causes.ts'
-import { checkSessions } from '../sessions/section.ts'
-import { type Choosing, defineSetting, type Refuse } from '../setting.ts'
+import { checkServer, checkSessions } from '../sessions/section.ts'
+import { type Choosing, defineSetting } from '../setting.ts'
 import type { Texts } from '../texts.ts'
 import type { OpenEnvEnvironment } from './environment.ts'
-import { type OpenEnvSection, shape } from './section.ts'
+import { shape } from './section.ts'
 
 const choices: Choosing<OpenEnvEnvironment> = { kind: 'choices' }
 const texts: Texts<OpenEnvEnvironment> = {
@@ -17,7 +17,8 @@ export const setting = defineSetting<OpenEnvEnvironment, ReturnType<typeof shape
   summary: 'environments of an OpenEnv server, played over its WebSocket',
   config: shape,
   check(_, refuse, section) {
-    checkSection(section, refuse)
+    checkServer('openenv', section, 'http://127.0.0.1:8000', refuse)
+    checkSessions('openenv', section, refuse)
   },
   async open(config, section) {
     return (await import('./environment.ts')).openEnvironment(config, section)
@@ -27,13 +28,3 @@ export const setting = defineSetting<OpenEnvEnvironment, ReturnType<typeof shape
   actings: { choices, texts },
   judging: { by: 'steps', causes: PLAIN_CAUSES },
 })
-
-function checkSection(section: OpenEnvSection, refuse: Refuse): void {
-  if (section.url === null && section.command.length === 0)
-    refuse(
-      'environment.openenv.url',
-      'there is no server to play at',
-      'add --set environment.openenv.url=http://127.0.0.1:8000, or environment.openenv.command',
-    )
-  checkSessions('openenv', section, refuse)
-}

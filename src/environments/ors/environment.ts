@@ -5,29 +5,20 @@ import type { ToolSpec } from '../../models/port.ts'
 import type { Rng } from '../../random.ts'
 import type { Task } from '../port.ts'
 import { type SessionEnvironment, sessionEnvironment } from '../sessions/environment.ts'
-import { openRequests, type Requests, type Splits, taskApi, taskValues } from '../sessions/requests.ts'
-import { startServer } from '../sessions/server.ts'
-import { lineTasks, taskFrom } from '../sessions/tasks.ts'
+import { openRequests, type TaskApi, taskApi } from '../sessions/requests.ts'
+import { openAtServer } from '../sessions/server.ts'
+import { lineTasks } from '../sessions/tasks.ts'
 import { anyCall } from '../sessions/tool-actions.ts'
 import type { OrsSection } from './section.ts'
 import { openSession } from './session.ts'
 
 const NAME = 'ors'
-const MOST_TASKS = 100_000
 
 export type OrsEnvironment = SessionEnvironment & { readonly url: string }
 
 /** @throws RlError `ors.environment` if the server does not have the environment */
-export async function openEnvironment(config: Config, section: OrsSection): Promise<OrsEnvironment> {
-  const timeoutMs = section.timeoutSeconds * 1000
-  const server =
-    section.command.length > 0 ? await startServer(section.command, section.url, timeoutMs) : null
-  try {
-    return await environmentAt(server?.url ?? section.url ?? '', config, section, server?.end)
-  } catch (error) {
-    await server?.end()
-    throw error
-  }
+export function openEnvironment(config: Config, section: OrsSection): Promise<OrsEnvironment> {
+  return openAtServer(section, (url, end) => environmentAt(url, config, section, end))
 }
 
 async function environmentAt(
@@ -38,8 +29,7 @@ async function environmentAt(
 ): Promise<OrsEnvironment> {
   const timeoutMs = section.timeoutSeconds * 1000
   const headers = keyHeaders(section)
-  const requests = openRequests(url, timeoutMs, headers)
-  const api = await taskApi(requests, section.environment)
+  const api = await taskApi(openRequests(url, timeoutMs, headers), section.environment)
   if (!api)
     throw new RlError(`${url} has no environment${section.environment ? ` '${section.environment}'` : ''}`, {
       code: 'ors.environment',
@@ -56,7 +46,7 @@ async function environmentAt(
     },
   }
   const environment = sessionEnvironment({
-    tasks: (split) => tasksOf(split, config, section, { requests, api }),
+    tasks: (split) => tasksOf(split, config, section, api),
     open: (task) => openSession(task.recipe, options),
     sessions: section.sessions,
     rewards: section.reward,
@@ -80,12 +70,10 @@ async function tasksOf(
   split: string,
   config: Config,
   { goal }: OrsSection,
-  { requests, api }: { readonly requests: Requests; readonly api: Splits },
+  api: TaskApi,
 ): Promise<readonly Task[]> {
   const naming = { environment: NAME, goal }
   const { source, data } = config.environment
   if (source === 'data') return lineTasks(data ?? '', split, naming)
-  if (!api.splits.has(split)) return []
-  const values = await taskValues(requests, api, split, MOST_TASKS)
-  return values.map((value, index) => taskFrom(value, `${split}-${index}`, naming))
+  return api.tasks(split, naming)
 }

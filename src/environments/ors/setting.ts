@@ -1,11 +1,11 @@
 /** Environments of ORS servers as a setting. `open` loads the code that plays them. */
 import { PLAIN_CAUSES } from '../causes.ts'
-import { checkSessions } from '../sessions/section.ts'
+import { checkServer, checkSessions } from '../sessions/section.ts'
 import { invalidCalls } from '../sessions/tool-actions.ts'
-import { type Choosing, defineSetting, type Refuse } from '../setting.ts'
+import { type Choosing, defineSetting } from '../setting.ts'
 import type { Texts } from '../texts.ts'
 import type { OrsEnvironment } from './environment.ts'
-import { type OrsSection, shape } from './section.ts'
+import { shape } from './section.ts'
 
 const choices: Choosing<OrsEnvironment> = { kind: 'choices' }
 const texts: Texts<OrsEnvironment> = {
@@ -20,7 +20,8 @@ export const setting = defineSetting<OrsEnvironment, ReturnType<typeof shape>>({
   summary: 'environments of an ORS server (OpenReward), whose tools pay',
   config: shape,
   check(_, refuse, section) {
-    checkSection(section, refuse)
+    checkServer('ors', section, 'http://127.0.0.1:8080', refuse)
+    checkSessions('ors', section, refuse)
   },
   async open(config, section) {
     return (await import('./environment.ts')).openEnvironment(config, section)
@@ -30,13 +31,3 @@ export const setting = defineSetting<OrsEnvironment, ReturnType<typeof shape>>({
   actings: { choices, texts },
   judging: { by: 'steps', causes: PLAIN_CAUSES, prompt: 'agent-judge' },
 })
-
-function checkSection(section: OrsSection, refuse: Refuse): void {
-  if (section.url === null && section.command.length === 0)
-    refuse(
-      'environment.ors.url',
-      'there is no server to play at',
-      'add --set environment.ors.url=http://127.0.0.1:8080, or environment.ors.command',
-    )
-  checkSessions('ors', section, refuse)
-}

@@ -1,7 +1,9 @@
 /** Questions to a server of OpenEnv or ORS by HTTP: its schema, and its tasks. Answers are bounded. */
 import { explain, RlError } from '../../errors.ts'
 import { isRecord } from '../../is-record.ts'
+import type { Task } from '../port.ts'
 import { broken, infra } from './fault.ts'
+import { type Naming, taskFrom } from './tasks.ts'
 
 const MOST_BYTES = 32 * 1024 * 1024
 
@@ -55,14 +57,23 @@ async function boundedText(answer: Response, place: string): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-export type Splits = { readonly name: string; readonly splits: ReadonlySet<string> }
+/** Tasks that a server has of its own. */
+export type TaskApi = {
+  /** Name of the environment, as the server writes it. */
+  readonly name: string
+  readonly splits: ReadonlySet<string>
+  /** Resolves to the tasks of a split: none if the server does not have it. */
+  readonly tasks: (split: string, naming: Naming) => Promise<readonly Task[]>
+}
+
+const MOST_TASKS = 100_000
 
 /**
- * Resolves to the environment and the splits of the task API. Resolves to null if the server has none.
+ * Resolves to the task API of a server. Resolves to null if it has none.
  *
  * @param wanted name of the environment, in any case of letters; null: the first one
  */
-export async function taskApi(requests: Requests, wanted: string | null = null): Promise<Splits | null> {
+export async function taskApi(requests: Requests, wanted: string | null = null): Promise<TaskApi | null> {
   const names = await requests.get('/list_environments')
   const isWanted = (one: unknown) =>
     typeof one === 'string' && (wanted === null || one.toLowerCase() === wanted.toLowerCase())
@@ -73,22 +84,26 @@ export async function taskApi(requests: Requests, wanted: string | null = null):
   const splits = listed.flatMap((one) =>
     isRecord(one) && typeof one.name === 'string' ? [one.name] : typeof one === 'string' ? [one] : [],
   )
-  return { name, splits: new Set(splits) }
+  const has = new Set(splits)
+  return {
+    name,
+    splits: has,
+    async tasks(split, naming) {
+      if (!has.has(split)) return []
+      const values = await taskValues(requests, name, split)
+      return values.map((value, index) => taskFrom(value, `${split}-${index}`, naming))
+    },
+  }
 }
 
 /** Resolves to the tasks of a split, as the server describes them. */
-export async function taskValues(
-  requests: Requests,
-  { name }: Splits,
-  split: string,
-  most: number,
-): Promise<readonly unknown[]> {
+async function taskValues(requests: Requests, name: string, split: string): Promise<readonly unknown[]> {
   const place = `/${encodeURIComponent(name)}`
   const counted = await requests.post(`${place}/num_tasks`, { split })
   const count = isRecord(counted) && typeof counted.num_tasks === 'number' ? counted.num_tasks : 0
-  const stop = Math.min(Math.max(0, Math.floor(count)), most)
+  const stop = Math.min(Math.max(0, Math.floor(count)), MOST_TASKS)
   const range = await requests.post(`${place}/task_range`, { split, start: 0, stop })
-  if (isRecord(range) && Array.isArray(range.tasks)) return range.tasks.slice(0, most)
+  if (isRecord(range) && Array.isArray(range.tasks)) return range.tasks.slice(0, MOST_TASKS)
   const values: unknown[] = []
   for (let index = 0; index < stop; index++) {
     const found = await requests.post(`${place}/task`, { split, index })

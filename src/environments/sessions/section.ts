@@ -35,6 +35,18 @@ export const sessionShape = (zod: typeof z) => ({
 
 export type SessionSection = z.output<z.ZodObject<ReturnType<typeof sessionShape>>>
 
+/** Checks that a section says where its server is. */
+export function checkServer(
+  name: string,
+  { command, url }: { readonly command: readonly string[]; readonly url: string | null },
+  example: string,
+  refuse: Refuse,
+): void {
+  if (url !== null || command.length > 0) return
+  const hint = `add --set environment.${name}.url=${example}, or environment.${name}.command`
+  refuse(`environment.${name}.url`, 'there is no server to play at', hint)
+}
+
 /** Checks the rules that no single key can say. */
 export function checkSessions(name: string, { reward: { low, high } }: SessionSection, refuse: Refuse): void {
   if (low >= high)

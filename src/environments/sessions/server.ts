@@ -10,7 +10,32 @@ import { infra } from './fault.ts'
 const ASK_MS = 100
 const LAST_WORDS = 2_000
 
-export type RunningServer = { readonly url: string; readonly end: () => Promise<void> }
+type RunningServer = { readonly url: string; readonly end: () => Promise<void> }
+
+/** Keys of a section that say where a server is. */
+export type ServerPlace = {
+  readonly command: readonly string[]
+  readonly url: string | null
+  readonly timeoutSeconds: number
+}
+
+/**
+ * Opens an environment at the server of a section. A server that was started for it ends with it.
+ *
+ * @param openAt gets the address, and what ends the server, if one was started
+ */
+export async function openAtServer<Environment>(
+  { command, url, timeoutSeconds }: ServerPlace,
+  openAt: (url: string, end: (() => Promise<void>) | undefined) => Promise<Environment>,
+): Promise<Environment> {
+  const server = command.length > 0 ? await startServer(command, url, timeoutSeconds * 1000) : null
+  try {
+    return await openAt(server?.url ?? url ?? '', server?.end)
+  } catch (error) {
+    await server?.end()
+    throw error
+  }
+}
 
 /**
  * Starts the command, and waits until the server answers.
@@ -18,7 +43,7 @@ export type RunningServer = { readonly url: string; readonly end: () => Promise<
  * @param command `{port}` in its words becomes a free port
  * @param url address at which it answers; null: the free port of this machine
  */
-export async function startServer(
+async function startServer(
   command: readonly string[],
   url: string | null,
   timeoutMs: number,

@@ -13,7 +13,7 @@ const APART = 10_000_000
 const MOST_TASKS = 1_000_000
 const MOST_ID = 256
 
-type Naming = { readonly environment: string; readonly goal: string }
+export type Naming = { readonly environment: string; readonly goal: string }
 
 /** Returns tasks that differ by a seed alone. */
 export function seedTasks(config: Config, split: string, { environment, goal }: Naming): readonly Task[] {

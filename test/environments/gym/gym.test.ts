@@ -8,9 +8,9 @@ import { loadConfig } from '../../../src/config.ts'
 import { openSetting } from '../../../src/environments/open.ts'
 import type { SessionEnvironment } from '../../../src/environments/sessions/environment.ts'
 import { settingOf } from '../../../src/environments/settings.ts'
-import type { RlError } from '../../../src/errors.ts'
 import { itemAt } from '../../../src/item-at.ts'
 import { testEnvironment } from '../../../src/testing/environment.ts'
+import { faultOf } from '../../support/error-of.ts'
 import { until } from '../../support/run.ts'
 
 const PYTHON = process.env.RL_TEST_GYM_PYTHON ?? 'python3'
@@ -70,15 +70,6 @@ for (const attack of ATTACKS)
     await environment.close?.()
     await until('no process is left', () => processesOf(attack).length === 0)
   })
-
-async function faultOf(work: () => Promise<void>): Promise<RlError> {
-  try {
-    await work()
-  } catch (error) {
-    return error as RlError
-  }
-  throw new Error('there was no fault')
-}
 
 /** Processes of the sidecar, and of the child that it set free. */
 function processesOf(attack: string): readonly string[] {

@@ -12,10 +12,10 @@ import type { Environment, Task } from '../../../src/environments/port.ts'
 import type { SessionEnvironment } from '../../../src/environments/sessions/environment.ts'
 import { settingOf } from '../../../src/environments/settings.ts'
 import { writeCall } from '../../../src/environments/tool-calls.ts'
-import type { RlError } from '../../../src/errors.ts'
 import { itemAt } from '../../../src/item-at.ts'
 import { testEnvironment } from '../../../src/testing/environment.ts'
 import { HTTP_ATTACKS, startCounterServer } from '../../support/counter-http.ts'
+import { faultOf } from '../../support/error-of.ts'
 import { until } from '../../support/run.ts'
 
 const COUNTER = fileURLToPath(new URL('../../support/counter-mcp.mjs', import.meta.url))
@@ -45,15 +45,6 @@ async function playing(
 
 const first = async (environment: Environment) =>
   environment.reset(itemAt(await environment.tasks('train'), 0), OPTIONS)
-
-async function faultOf(work: () => unknown): Promise<RlError> {
-  try {
-    await work()
-  } catch (error) {
-    return error as RlError
-  }
-  throw new Error('there was no fault')
-}
 
 /** Processes of this machine whose command line has the word. */
 function processesWith(word: string): number {

@@ -6,9 +6,9 @@ import { openSetting } from '../../../src/environments/open.ts'
 import type { Environment, Episode } from '../../../src/environments/port.ts'
 import type { SessionEnvironment } from '../../../src/environments/sessions/environment.ts'
 import { settingOf } from '../../../src/environments/settings.ts'
-import type { RlError } from '../../../src/errors.ts'
 import { itemAt } from '../../../src/item-at.ts'
 import { testEnvironment } from '../../../src/testing/environment.ts'
+import { faultOf } from '../../support/error-of.ts'
 import {
   ATTACKS,
   type GuessOptions,
@@ -39,15 +39,6 @@ async function playing(
   } finally {
     await server.close()
   }
-}
-
-const faultOf = async (work: () => unknown): Promise<RlError> => {
-  try {
-    await work()
-  } catch (error) {
-    return error as RlError
-  }
-  throw new Error('there was no fault')
 }
 
 const first = async (environment: Environment) =>

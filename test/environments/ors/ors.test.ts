@@ -8,9 +8,9 @@ import type { Environment, Episode } from '../../../src/environments/port.ts'
 import type { SessionEnvironment } from '../../../src/environments/sessions/environment.ts'
 import { settingOf } from '../../../src/environments/settings.ts'
 import { writeCall } from '../../../src/environments/tool-calls.ts'
-import type { RlError } from '../../../src/errors.ts'
 import { itemAt } from '../../../src/item-at.ts'
 import { testEnvironment } from '../../../src/testing/environment.ts'
+import { faultOf } from '../../support/error-of.ts'
 import { ORS_ATTACKS, type OrsServer, startOrsServer } from '../../support/ors-server.ts'
 import { lacks, PYTHON } from '../../support/python.ts'
 import { until } from '../../support/run.ts'
@@ -47,15 +47,6 @@ async function playing(
 
 const first = async (environment: Environment) =>
   environment.reset(itemAt(await environment.tasks('train'), 0), OPTIONS)
-
-async function faultOf(work: () => unknown): Promise<RlError> {
-  try {
-    await work()
-  } catch (error) {
-    return error as RlError
-  }
-  throw new Error('there was no fault')
-}
 
 for (const acting of ['choices', 'texts'])
   test(`it keeps to the contract of environments (${acting})`, async () => {
