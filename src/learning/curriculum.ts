@@ -2,8 +2,8 @@
  * Tests of samplers of tasks on simulated students, in the manner of TeachMyAgent (Romac et al., 2021, arXiv 2103.09815). Each test
  * makes one thing hard for a curriculum. The student and its numbers are choices of this project: no model is trained.
  */
-import { RlError } from '../errors.ts'
 import { rng, type Seed, seedOf } from '../random.ts'
+import { chooseSlots } from './choose-slots.ts'
 import { stableMean } from './moments.ts'
 import type { OpenSlot, TaskSampler } from './rules.ts'
 import type { Tally } from './terms.ts'
@@ -48,11 +48,10 @@ type Student = { readonly skills: number[]; readonly rate: number; readonly loss
 
 /**
  * Returns the share of the feasible tasks that a student solves, in expectation, as a mean over the iterations. So what is learned
- * early counts more. A task of level l is solved with
- * probability 1 / (1 + exp(l - s)), s the skill in its kind. A group with success q teaches its kind 0.6 x 4 q (1 - q): groups that
- * end alike teach nothing.
+ * early counts more. A task of level l is solved with probability 1 / (1 + exp(l - s)), s the skill in its kind. A group with success
+ * q teaches its kind 0.6 x 4 q (1 - q): groups that end alike teach nothing.
  *
- * @throws RlError `rule.result` if the sampler names a slot that is not there, a slot twice, or too many
+ * @throws RlError those of `chooseSlots`
  */
 export function masteryUnder(sampler: TaskSampler, challenge: Challenge, seed: Seed): number {
   const tasks = tasksOf(challenge, seed)
@@ -60,7 +59,7 @@ export function masteryUnder(sampler: TaskSampler, challenge: Challenge, seed: S
   const mastered: number[] = []
   for (let iteration = 1; iteration <= ITERATIONS; iteration++) {
     const given = { count: PLAYED, seed: seedOf(seed, 'select', iteration), iteration }
-    const names = chosenBy(sampler, tasks, given)
+    const names = new Set(chooseSlots(sampler, tasks.map(openSlot), given))
     const played = tasks.filter(({ slot }) => names.has(slot))
     for (const task of played) play(task, student, seedOf(seed, 'play', iteration, task.slot))
     const kinds = new Set(played.map(({ kind }) => kind))
@@ -99,25 +98,11 @@ function studentOf(challenge: Challenge, seed: Seed): Student {
   }
 }
 
-function chosenBy(
-  sampler: TaskSampler,
-  tasks: readonly Hidden[],
-  given: Parameters<TaskSampler['choose']>[1],
-): ReadonlySet<string> {
-  const open = tasks.map(
-    ({ slot, kind, told, history }): OpenSlot => ({
-      ...{ slot, task: slot, kind: `kind-${kind}`, level: told, history },
-      ...{ last: history.at(-1) ?? null, longestSuccess: null },
-    }),
-  )
-  const chosen = sampler.choose(open, given)
-  const names = new Set(chosen)
-  const isOpen = chosen.every((name) => open.some(({ slot }) => slot === name))
-  if (isOpen && names.size === chosen.length && chosen.length <= given.count) return names
-  throw new RlError(`the task sampler '${sampler.name}' chose ${chosen.join(', ')} of ${open.length} slots`, {
-    code: 'rule.result',
-    hint: 'it returns at most `count` of the slots that it is given, each once',
-  })
+function openSlot({ slot, kind, told, history }: Hidden): OpenSlot {
+  return {
+    ...{ slot, task: slot, kind: `kind-${kind}`, level: told, history },
+    ...{ last: history.at(-1) ?? null, longestSuccess: null },
+  }
 }
 
 function play(task: Hidden, student: Student, seed: Seed): void {

@@ -92,18 +92,12 @@ export function environmentDecider(config: Config): Decider {
     ] as const),
     decides: {
       IterationPlanned: () => 'playIteration',
-      RolloutRequested: ({ purpose, iteration, index, refill }) =>
-        purpose !== 'evaluation'
-          ? refill
-            ? 'enterRollout'
-            : isBranch(purpose, index)
-              ? branching === 'verdict'
-                ? 'hearJudged'
-                : 'branchRollout'
-              : 'playIteration'
-          : iteration === 0
-            ? 'evaluateColdStart'
-            : 'evaluateVersion',
+      RolloutRequested({ purpose, iteration, index, refill }) {
+        if (purpose === 'evaluation') return iteration === 0 ? 'evaluateColdStart' : 'evaluateVersion'
+        if (refill) return 'enterRollout'
+        if (!isBranch(purpose, index)) return 'playIteration'
+        return branching === 'verdict' ? 'hearJudged' : 'branchRollout'
+      },
       EvaluationCompleted: () => 'completeEvaluation',
       TaskAccepted: () => 'acceptCandidate',
       TaskRejected: ({ task }) => (task === null ? null : 'rejectCandidate'),

@@ -1,8 +1,8 @@
 /** The task set as the environment's decider sees it: active tasks, candidates, and tasks that are set aside. */
 import type { AdaptationConfig, RulesConfig } from '../../config-schema/sections.ts'
 import type { Task } from '../../environments/port.ts'
-import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
+import { chooseSlots } from '../../learning/choose-slots.ts'
 import { inPhase, phaseOf } from '../../learning/phases.ts'
 import { rulesOf } from '../../learning/registry.ts'
 import type { OpenSlot, TaskSampler } from '../../learning/rules.ts'
@@ -92,7 +92,7 @@ export function planIteration(
   const rest = inPhase(open, phase).filter(({ slot }) => !again.includes(slot))
   const asked = { ...given, count: count - again.length }
   const { taskSampler } = rulesOf(config)
-  const chosen = [...again, ...chooseSlots(rest, asked, taskSampler)]
+  const chosen = [...again, ...chooseSlots(taskSampler, rest, asked)]
   const left = rest.filter(({ slot }) => !chosen.includes(slot))
   const train = (slot: string) => ({ slot, task: slots.get(slot)!.active, purpose: 'train' as const })
   const groups: PlannedGroup[] = [
@@ -117,7 +117,7 @@ function reserveOf(
   const asked = { count: Math.floor(count * (refill - 1)), seed: own, iteration }
   if (asked.count === 0) return []
   const orderOf = (slot: string) => rng(seedOf(own, slot)).uniform()
-  return chooseSlots(left, asked, sampler)
+  return chooseSlots(sampler, left, asked)
     .map((slot) => ({ slot, order: orderOf(slot) }))
     .sort((a, b) => a.order - b.order || byText(a.slot, b.slot))
     .map(({ slot }) => slot)
@@ -161,23 +161,6 @@ export function enterGroup(slot: Slot, group: Group): void {
   // A task that was solved needs no hint.
   if (tally.successes > 0) slot.complaint = null
   if (lengths.length > 0) slot.longestSuccess = Math.max(slot.longestSuccess ?? 0, ...lengths)
-}
-
-/** @throws RlError `rule.result` if a sampler names a slot that is not open, or one slot twice */
-function chooseSlots(
-  open: readonly OpenSlot[],
-  given: Parameters<TaskSampler['choose']>[1],
-  sampler: TaskSampler,
-): readonly string[] {
-  const { count } = given
-  const chosen = sampler.choose(open, given)
-  const names = new Set(open.map(({ slot }) => slot))
-  const wrong = chosen.find((slot, i) => !names.has(slot) || chosen.indexOf(slot) !== i)
-  if (wrong === undefined && chosen.length <= count) return chosen
-  throw new RlError(
-    `the task sampler '${sampler.name}' chose ${wrong === undefined ? `${chosen.length} slots where ${count} were asked for` : `'${wrong}', which is not open or was chosen already`}`,
-    { code: 'rule.result', hint: 'it returns at most `count` of the slots that it is given, each once' },
-  )
 }
 
 /** The rule by which a measured candidate takes its slot. `asked`: rollouts that its group was to have. */
