@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { eachStored } from '../actors/rollout/stored-trajectories.ts'
 import { frameFaults } from '../actors/runtime/key-frame.ts'
 import { runFolder } from '../broker/connection.ts'
 import { inLine, parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
@@ -9,6 +10,7 @@ import { RlError } from '../errors.ts'
 import { type EventType, isEventType, type LoggedEvent } from '../events/catalogue.ts'
 import { compactLog } from '../events/compact.ts'
 import { type LogReader, openLogReader, type ReadOptions } from '../events/log-reader.ts'
+import { offlineLog } from '../events/offline-log.ts'
 import { verifyLog } from '../events/verify.ts'
 import type { Command } from './command.ts'
 import { eventLine, toPlain } from './plain-event.ts'
@@ -29,7 +31,7 @@ type Values = ReturnType<typeof parse>['values']
 const FOLLOW_MS = 200
 
 export const command: Command = {
-  summary: 'the events of a run: tail, show, export, verify, compact',
+  summary: 'the events of a run: tail, show, export, verify, compact, fetch',
   help: `
 rl log RUN tail [-n N] [-f] [--type TYPE...] [--json]     the last events; -f waits for more
 rl log RUN show POSITION|ID|KEY [--json]                  one event whole, e.g. show PolicyUpdated/3
@@ -37,6 +39,7 @@ rl log RUN export --jsonl [-o FILE] [--from N] [--until N] [--type TYPE...]
 rl log RUN verify [--json]                                checks hash chain, columns, indexes, segments, blobs and key frames;
                                                           names the first bad position
 rl log RUN compact [--json]                               moves events before the open iteration into compressed segments
+rl log RUN fetch [--json]                                 brings tokens that lie in the run's store to this disk
 rl log RUN dead [-n N] [--json]                           messages that no worker could process
 
 Columns (fields whose names end with I32, F32, U8) are printed as arrays of numbers.
@@ -57,6 +60,8 @@ Columns (fields whose names end with I32, F32, U8) are printed as arrays of numb
           return await exportLog(log, values)
         case 'verify':
           return verify(log, values)
+        case 'fetch':
+          return await fetchStored(log, values)
         case 'dead':
           return dead(log, values)
         default:
@@ -142,6 +147,24 @@ async function exportLog(log: LogReader, values: Values): Promise<number> {
   }
   if (values.out !== undefined) await pipeline(lines, createWriteStream(values.out))
   else for (const line of lines()) if (!process.stdout.write(line)) await once(process.stdout, 'drain')
+  return 0
+}
+
+/** Brings the columns of trajectories that lie in a store to the blobs of the run. Errors: those of the store. */
+async function fetchStored(log: LogReader, { json }: Values): Promise<number> {
+  const wanted = new Map(
+    [...log.events({ types: ['TrajectoryCompleted'] })]
+      .flatMap(({ data }) => data.storedSegments ?? [])
+      .filter(({ sha256 }) => !log.blobs.has(sha256))
+      .map((stored) => [stored.sha256, stored]),
+  )
+  let bytes = 0
+  await eachStored(offlineLog(log), [...wanted.values()], async (_, content) => {
+    log.blobs.put(content)
+    bytes += content.byteLength
+  })
+  if (json) printJson({ rollouts: wanted.size, bytes })
+  else printLine(`fetched=${wanted.size} bytes=${bytes}`)
   return 0
 }
 

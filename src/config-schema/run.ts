@@ -44,7 +44,7 @@ export const run = section({
     )
     .optional()
     .describe(
-      'Store for the files of checkpoints that go to other hosts: `s3://BUCKET/PREFIX`. Without it they lie in the log. Keys stand in the environment of each host (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL).',
+      'Store for the files of checkpoints that go to other hosts, and for columns of trajectories above 256 kB: `s3://BUCKET/PREFIX`. Without it they lie in the log. Keys stand in the environment of each host (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL).',
     ),
   keepVersions: z
     .int()

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { safeParse } from '../safe-parse.ts'
 import { columnsWrong } from './catalogue/columns.ts'
-import { blob, type EventDefinition } from './catalogue/definition.ts'
+import { blob, type EventDefinition, MOST_STORED } from './catalogue/definition.ts'
 import {
   CATALOGUE,
   type EventType,
@@ -25,7 +25,7 @@ export const EVENT_LIMIT = INLINE_DATA_LIMIT + 4096
 /** Most bytes of one blob: frames, programs and answers of executors. */
 export const BLOB_LIMIT = 256 * 1024 * 1024
 /** Most bytes of an event's data in a blob: the head decodes and checks all of it. */
-export const DATA_LIMIT = 32 * 1024 * 1024
+export const DATA_LIMIT = MOST_STORED
 /** Bounds of an encoded event, and of data in a blob. Each value takes a check: this many take the head some 10 ms. */
 const EVENT_BOUNDS: Bounds = { bytes: EVENT_LIMIT, values: 65_536 }
 const DATA_BOUNDS: Bounds = { bytes: DATA_LIMIT, values: 131_072 }

@@ -7,6 +7,7 @@ import type { EventData } from './catalogue.ts'
 export function playedSteps({
   steps,
   segments,
-}: Pick<EventData<'TrajectoryCompleted'>, 'steps' | 'segments'>): number {
-  return steps - Math.min(steps, segments[0]?.firstStep ?? 0)
+  storedSegments,
+}: Pick<EventData<'TrajectoryCompleted'>, 'steps' | 'segments' | 'storedSegments'>): number {
+  return steps - Math.min(steps, (storedSegments ?? segments[0])?.firstStep ?? 0)
 }

@@ -5,6 +5,7 @@ import type { Config } from '../config-schema/schema.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
+import { wholeTrajectory } from '../events/stored-segments.ts'
 import type { Need } from '../learning/rules.ts'
 
 export type PlayedOut = Outcome & Pick<EventData<'TrajectoryCompleted'>, 'index'>
@@ -65,7 +66,7 @@ export function* completedIterations(
     else if (event.type === 'TrajectoryCompleted') {
       const { iteration, slot, purpose, outcome } = event.data
       const group = purpose === 'evaluation' ? undefined : iterations.get(iteration)?.groups.get(slot)
-      if (group && outcome.kind === 'scored') group.rollouts.push(keptOf(event.data, needs))
+      if (group && outcome.kind === 'scored') group.rollouts.push(keptOf(event.data, needs, log))
     } else if (event.type === 'StepScored') {
       const { rollout, step, judgements, probability, progress, fall, estimate, iteration } = event.data
       const scores = judgements.map(({ score, criterion }) =>
@@ -104,14 +105,18 @@ function openIteration({ groups, rolloutsPerTask }: EventData<'IterationPlanned'
   }
 }
 
-function keptOf(trajectory: EventData<'TrajectoryCompleted'>, needs: ReadonlySet<Need>): PlayedOut {
-  const { rollout, index, outcome, steps, actions, usage, ended, observations, segments } = trajectory
+function keptOf(
+  trajectory: EventData<'TrajectoryCompleted'>,
+  needs: ReadonlySet<Need>,
+  log: LogReader,
+): PlayedOut {
+  const { rollout, index, outcome, steps, actions, usage, ended, observations } = trajectory
   const { invalid, invalidU8, errorsU8, timing, entropiesF32, baseLogprobsF32, roles, reference } = trajectory
   const reads = (...fields: readonly Need[]) => fields.some((field) => needs.has(field))
   return {
     ...{ rollout, index, outcome, steps, actions, usage, ended, invalid, invalidU8, errorsU8, timing },
     ...(reads('observations', 'noops', 'errors') ? { observations } : {}),
-    ...(reads('logprobs') ? { segments } : {}),
+    ...(reads('logprobs') ? { segments: wholeTrajectory(trajectory, log).segments } : {}),
     ...(reads('entropies') ? { entropiesF32 } : {}),
     ...(reads('baseLogprobs') ? { baseLogprobsF32 } : {}),
     ...(reads('roles') ? { roles } : {}),

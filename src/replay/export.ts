@@ -6,6 +6,7 @@ import { loggedConfig } from '../config.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
+import { wholeTrajectory } from '../events/stored-segments.ts'
 import { type TrajectoryFacts, type TrajectoryRow, trajectoryRow } from './trajectory-row.ts'
 
 type Trajectory = LoggedEvent<'TrajectoryCompleted'>
@@ -48,8 +49,9 @@ export function* trajectoryRows(log: LogReader): Generator<TrajectoryRow> {
     else if (event.type === 'IterationPlanned')
       open.set(event.data.iteration, { plan: event.data, trajectories: [], scored: [], rejected: new Set() })
     else if (event.type === 'TrajectoryCompleted') {
-      if (iteration && event.data.purpose !== 'evaluation') iteration.trajectories.push(event)
-      else yield row(event, UNTRAINED)
+      const whole = { ...event, data: wholeTrajectory(event.data, log) }
+      if (iteration && event.data.purpose !== 'evaluation') iteration.trajectories.push(whole)
+      else yield row(whole, UNTRAINED)
     } else if (event.type === 'StepScored') iteration?.scored.push(event.data)
     else if (event.type === 'TaskRejected') {
       if (event.data.task !== null) iteration?.rejected.add(event.data.slot)

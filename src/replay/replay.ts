@@ -80,7 +80,7 @@ export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
   const interested = byType(deciders)
   const deciding = decidingByType(deciders)
   const expected = new Map<string, Expected>()
-  const updates = openUpdates()
+  const updates = openUpdates(log)
   const logged = openDigest()
   /** The same digest until a decision is other than logged. */
   let replayed = logged

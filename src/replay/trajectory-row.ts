@@ -36,9 +36,12 @@ export type TrajectoryFacts = {
 export type Kind = 'text' | 'int' | 'double' | 'float' | 'flag' | 'json'
 type Shape = 'one' | 'list'
 
+/** Fields that are columns as they are. Segments are in their place, whether the event or a store held them. */
+type Field = Exclude<keyof Trajectory, 'outcome' | 'usage' | 'segments' | 'storedSegments'>
+
 /** A fact of a trajectory that some column must carry. */
 type Fact =
-  | Exclude<keyof Trajectory, 'outcome' | 'usage' | 'segments'>
+  | Field
   | `outcome.${keyof Extract<Trajectory['outcome'], { kind: 'scored' }> | 'reason'}`
   | `usage.${keyof Trajectory['usage']}`
   | `segment.${keyof Trajectory['segments'][number]}`
@@ -61,11 +64,7 @@ function column<Value, const F extends Fact = never>(
 }
 
 /** A field of the event as it is. */
-function field<F extends Exclude<keyof Trajectory, 'outcome' | 'usage' | 'segments'>>(
-  kind: Kind,
-  shape: Shape,
-  name: F,
-): Column<Trajectory[F], F> {
+function field<F extends Field>(kind: Kind, shape: Shape, name: F): Column<Trajectory[F], F> {
   return column(kind, shape, ({ event }) => event.data[name], [name])
 }
 

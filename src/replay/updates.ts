@@ -12,6 +12,8 @@ import { testAdvantages } from '../actors/writing/test-batch.ts'
 import type { Config } from '../config.ts'
 import { settingOf } from '../environments/settings.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../events/catalogue.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { wholeTrajectory } from '../events/stored-segments.ts'
 import { openInstructionCheck } from './instructions-check.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
@@ -33,8 +35,12 @@ export type Updates = {
 
 const NOTHING = new Uint8Array()
 
-/** Keeps trajectories and verdicts of open iterations. Of a verdict it keeps what enters a reward. */
-export function openUpdates(): Updates {
+/**
+ * Keeps trajectories and verdicts of open iterations. Of a verdict it keeps what enters a reward.
+ *
+ * @param log holds the columns of trajectories, if nobody else does
+ */
+export function openUpdates(log: LogReader): Updates {
   const iterations = new Map<number, Iteration>()
   const instructions = openInstructionCheck()
   const pool = openSuccessPool()
@@ -87,7 +93,8 @@ export function openUpdates(): Updates {
       if (metrics.simulated === 1) return null
       const wrong = update.type === 'PolicyUpdated' ? instructions.wrong(update.data.version) : null
       if (wrong !== null) return wrong
-      const rules = forUpdate(update.type, { iteration, groups }, iterationOf(iteration), config, pool)
+      const whole = (one: Trajectory) => wholeTrajectory(one, log)
+      const rules = forUpdate(update.type, { iteration, groups }, iterationOf(iteration), config, pool, whole)
       // If nothing was trained (weights elsewhere, no trainer in time), there are no rollouts to check.
       const untrained = trainedOn.length === 0 && stopped !== null
       if (!untrained && rules.rollouts && rules.rollouts.join('\n') !== trainedOn.join('\n'))
@@ -106,8 +113,10 @@ function forUpdate(
   { trajectories, scored, written }: Iteration,
   config: BatchSettings,
   pool: SuccessPool,
+  whole: (trajectory: Trajectory) => Trajectory,
 ): { readonly rollouts: readonly string[] | null; readonly health: Readonly<Record<string, number>> } {
-  if (type === 'PolicyUpdated') return policyUpdate({ iteration, groups }, trajectories, scored, config, pool)
+  if (type === 'PolicyUpdated')
+    return policyUpdate({ iteration, groups }, { trajectories, scored }, config, pool, whole)
   // A replay loads no module of a setting. If tests judge, the config says so too.
   const by = settingOf(config.environment)?.judging?.by
   const byTests = by === 'tests' || (by === undefined && config.rewardModel.judging === 'group')
@@ -119,17 +128,17 @@ function forUpdate(
 
 function policyUpdate(
   { iteration, groups }: Pick<Train, 'iteration' | 'groups'>,
-  trajectories: readonly Trajectory[],
-  scored: readonly Scored[],
+  { trajectories, scored }: Pick<Iteration, 'trajectories' | 'scored'>,
   config: BatchSettings,
   pool: SuccessPool,
+  whole: (trajectory: Trajectory) => Trajectory,
 ) {
-  if (!config.learning.successPool) return policyBatch(groups, trajectories, scored, config)
+  if (!config.learning.successPool) return policyBatch(groups, trajectories.map(whole), scored, config)
   const { groups: filled, pooled } = withSuccesses(groups, iteration, pool)
   const all = [...trajectories, ...pooled.map(({ trajectory }) => trajectory)]
   const { rollouts, health } = policyBatch(
     filled,
-    all,
+    all.map(whole),
     [...scored, ...pooled.flatMap((one) => one.scored)],
     config,
   )

@@ -7,7 +7,9 @@ import type { JudgedStep } from '../actors/policy/rewarded-rollout.ts'
 import type { LearningConfig } from '../config-schema/sections.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
+import { wholeTrajectory } from '../events/stored-segments.ts'
 import { itemAt } from '../item-at.ts'
+import { needsOfBatch, rulesOf } from '../learning/registry.ts'
 import type { RewardWeights } from '../learning/rules.ts'
 import { configAt } from './config-at.ts'
 import { type Node, node } from './tree.ts'
@@ -103,7 +105,10 @@ export function groupAdvantages(
   if (data.purpose === 'evaluation') return null
   const config = configAt(log, position)
   const rollouts = groupOf(log, data.iteration, data.slot)
-  const played = rollouts.flatMap((rollout) => trajectoryOf(log, rollout)?.data ?? [])
+  const needsTokens = needsOfBatch(rulesOf(config)).has('logprobs')
+  const played = rollouts
+    .flatMap((rollout) => trajectoryOf(log, rollout)?.data ?? [])
+    .map((one) => (needsTokens ? wholeTrajectory(one, log) : one))
   const scored = played.flatMap(({ rollout }) =>
     log
       .byStream(`rollout/${rollout}`)

@@ -10,6 +10,7 @@ import { beginInside } from '../rollout/begin-inside.ts'
 import { framesRecorded, pictureTaker } from '../rollout/frames.ts'
 import { openTaskBook, startedFrom } from '../rollout/log-queries.ts'
 import { createPlayer } from '../rollout/player.ts'
+import { storedTrajectory } from '../rollout/stored-trajectories.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
 import type { JobContext, Worker } from '../runtime/worker.ts'
 import { loadTasks } from './load-tasks.ts'
@@ -54,10 +55,8 @@ export function environmentWorker(
       const { trajectory, episode, frames } = await player.playOut(request, task, from)
       const reference = tells ? await setting.reference?.(environment, task) : null
       const tested = acting?.kind === 'texts' ? acting.tested?.(episode) : null
-      const ended: NewEvent = {
-        type: 'TrajectoryCompleted',
-        data: { ...trajectory, ...(reference ? { reference } : {}) },
-      }
+      const told = await storedTrajectory(log, { ...trajectory, ...(reference ? { reference } : {}) })
+      const ended: NewEvent = { type: 'TrajectoryCompleted', data: told }
       return [
         ...(tested ? testEvents(request, tested) : []),
         ...(frames.length > 0

@@ -2,6 +2,7 @@
 import type { LogClient } from '../../events/log-client.ts'
 import type { BatchOf } from '../learner/ports.ts'
 import { readEvents, readIteration } from '../rollout/log-queries.ts'
+import { wholeTrajectories } from '../rollout/stored-trajectories.ts'
 import { policyBatch } from './batch.ts'
 import type { BatchSettings } from './policy-advantages.ts'
 import { openSuccessPool, type SuccessPool, withSuccesses } from './success-pool.ts'
@@ -12,7 +13,8 @@ export function policyBatchOf(settings: BatchSettings, log: LogClient): BatchOf 
     const read = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
     const pool = await poolOf?.()
     const { groups, pooled } = pool ? withSuccesses(played, iteration, pool) : { groups: played, pooled: [] }
-    const trajectories = [...read.TrajectoryCompleted, ...pooled.map(({ trajectory }) => trajectory)]
+    const known = [...read.TrajectoryCompleted, ...pooled.map(({ trajectory }) => trajectory)]
+    const trajectories = await wholeTrajectories(log, known)
     const scored = [...read.StepScored, ...pooled.flatMap((one) => one.scored)]
     const { samples, rollouts, health } = policyBatch(groups, trajectories, scored, settings)
     const versions = new Map(trajectories.map(({ rollout, policyVersion }) => [rollout, policyVersion]))

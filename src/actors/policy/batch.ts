@@ -42,8 +42,9 @@ export function policyBatch(
   for (const [rollout, values] of byRollout) {
     const trajectory = byId.get(rollout)
     if (!trajectory?.trainable) continue
-    // Older logs hold trajectories whose columns disagree.
-    if (wrongIn({ type: 'TrajectoryCompleted', data: trajectory }) !== null) {
+    // Older logs hold trajectories whose columns disagree. Those in a store were checked by nobody.
+    const unread = trajectory.storedSegments !== undefined
+    if (unread || wrongIn({ type: 'TrajectoryCompleted', data: trajectory }) !== null) {
       malformed++
       continue
     }

@@ -18,6 +18,7 @@ import { openServedModel } from '../learner/served-model.ts'
 import { askFitting, isTooLong, SHORTENED } from '../learner/shortening.ts'
 import { type ActReply, type ActRequest, EMPTY_REPLY } from '../rollout/act.ts'
 import { readIteration } from '../rollout/log-queries.ts'
+import { wholeTrajectories } from '../rollout/stored-trajectories.ts'
 import { promptedTexts } from '../writing/text-acting.ts'
 import { toolActing } from '../writing/tool-acting.ts'
 import { type Acting, faultOf } from './acting.ts'
@@ -94,7 +95,8 @@ export async function openEndpointPolicy(
   /** Measures the batch that an update would have had, although nothing is learned here. */
   async function measure({ groups, iteration }: Train) {
     const played = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
-    const { TrajectoryCompleted: trajectories, StepScored: scored } = played
+    const trajectories = await wholeTrajectories(log, played.TrajectoryCompleted)
+    const scored = played.StepScored
     const { samples, health } = policyBatch(groups, trajectories, scored, config)
     return {
       metrics: { ...health, trainableSamples: samples.length },

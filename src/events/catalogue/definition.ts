@@ -51,6 +51,8 @@ export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 export const seed: z.ZodType<Seed> = z.tuple([z.int().min(0).max(0xffffffff), z.int().min(0).max(0xffffffff)])
 /** Little-endian binary column. The field's name ends with its element type (I32, F32, U8). */
 export const column: z.ZodType<Uint8Array> = z.instanceof(Uint8Array)
+/** Most bytes of an event's data in a blob or in a store: its reader decodes and checks all of it. */
+export const MOST_STORED = 32 * 1024 * 1024
 export const blob = z.strictObject({ sha256, bytes: count })
 /** Path of a folder within a run's folder: names joined by `/`. No name leads out of it. */
 export const innerPath = z

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { elementsWrong, flagsWrong, lengthWrong, marksWrong, segmentsWrong } from './columns.ts'
-import { column, count, define, name, reasoning, seed, sha256, share } from './definition.ts'
+import { column, count, define, MOST_STORED, name, reasoning, seed, sha256, share } from './definition.ts'
 import { purpose } from './iteration.ts'
 
 /** The party to blame for a rollout without an outcome. Only an agent's own failure may earn a reward. */
 const failureCause = z.enum(['infra', 'env', 'agent', 'budget'])
 
 /** One packed token sequence with the steps `firstStep .. firstStep + stepStartI32.length`. T is its number of tokens. */
-const segment = z.strictObject({
+export const segment = z.strictObject({
   firstStep: count,
   /** Int32 [T]. */
   tokensI32: column,
@@ -24,9 +24,19 @@ const segment = z.strictObject({
   allowedI32: column.optional(),
 })
 
+type Stored = { readonly bytes: number; readonly firstStep: number }
+
+function storedWrong(stored: Stored | undefined, segments: number, steps: number): string | null {
+  if (stored === undefined) return null
+  const { bytes, firstStep } = stored
+  if (segments > 0) return `storedSegments: ${segments} segments stand in the event as well`
+  if (bytes > MOST_STORED) return `storedSegments.bytes: ${bytes} is over the limit of ${MOST_STORED}`
+  return firstStep > steps ? `storedSegments.firstStep: ${firstStep} of ${steps} steps` : null
+}
+
 export const experienceEvents = {
   TrajectoryCompleted: define({
-    v: 4,
+    v: 5,
     digestVersion: 1,
     by: ['environment-worker'],
     summary:
@@ -65,6 +75,13 @@ export const experienceEvents = {
        */
       trainable: z.boolean(),
       segments: z.array(segment),
+      /**
+       * Place of the segments if they lie in the run's store of objects, as msgpack: its address, their digest and size, and the
+       * first step that they hold. `segments` is empty then. Absent if they are here, and before version 5.
+       */
+      storedSegments: z
+        .strictObject({ store: z.string().max(512), sha256, bytes: count, firstStep: count })
+        .optional(),
       /** Digest of the prompt file that the policy was asked with. Absent if it takes no prompt. */
       promptSha256: sha256.optional(),
       /**
@@ -103,6 +120,7 @@ export const experienceEvents = {
       elementsWrong('entropiesF32', more.entropiesF32, steps) ??
       elementsWrong('baseLogprobsF32', more.baseLogprobsF32, steps) ??
       lengthWrong('roles', more.roles?.length ?? steps, steps) ??
+      storedWrong(more.storedSegments, segments.length, steps) ??
       segmentsWrong(segments, steps),
     key: (data) => `Rollout/${data.rollout}`,
     reproducible: true,

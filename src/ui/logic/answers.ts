@@ -269,6 +269,8 @@ export type TrajectoryPage = {
   readonly steps: readonly StepRow[]
   readonly last: string
   readonly group: readonly Cell[]
+  /** Store that holds the tokens, if they were not fetched to this disk. */
+  readonly tokensIn: string | null
   /** Screens before each action and after the last. Empty if none were recorded. */
   readonly frames: readonly Frame[]
   /** Whether the calls of an agent were recorded. */

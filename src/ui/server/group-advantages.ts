@@ -5,8 +5,8 @@ import type { LogReader } from '../../events/log-reader.ts'
 import { type GroupAdvantages, groupAdvantages, trustText } from '../../replay/why-step.ts'
 
 /**
- * Returns rewards and advantages of a trajectory's group. Returns null for evaluations, and if the run has a user's own
- * rules: pages run no code that a log names.
+ * Returns rewards and advantages of a trajectory's group. Returns null for evaluations, if the run has a user's own rules (pages run
+ * no code that a log names), and if a rule reads tokens that lie in a store.
  */
 export function advantagesOf(
   log: LogReader,
@@ -15,10 +15,12 @@ export function advantagesOf(
   try {
     return groupAdvantages(log, trajectory)
   } catch (error) {
-    if (error instanceof RlError && error.code === 'rule.unknown') return null
+    if (error instanceof RlError && UNKNOWN.has(error.code)) return null
     throw error
   }
 }
+
+const UNKNOWN: ReadonlySet<string> = new Set(['rule.unknown', 'columns.elsewhere'])
 
 export function ruleText(group: GroupAdvantages): string {
   const { reward, lambda, advantage, expert } = group.learning

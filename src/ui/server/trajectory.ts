@@ -4,6 +4,7 @@ import { RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
 import type { LogReader } from '../../events/log-reader.ts'
+import { wholeTrajectory } from '../../events/stored-segments.ts'
 import { itemAt } from '../../item-at.ts'
 import { majorityVerdict } from '../../learning/judge-quality.ts'
 import { progressLabel } from '../../learning/progress-labels.ts'
@@ -24,7 +25,9 @@ import { type TokenTexts, tokenTexts } from './token-texts.ts'
 export function trajectoryPage({ log }: OpenRun, rollout: string, at: number): TrajectoryPage {
   const played = eventAt(log, `Rollout/${rollout}`, at)
   if (played?.type !== 'TrajectoryCompleted') throw noRollout(log, rollout, at, played)
-  const { data } = played
+  const { storedSegments } = played.data
+  const isHere = storedSegments === undefined || log.blobs.has(storedSegments.sha256)
+  const data = isHere ? wholeTrajectory(played.data, log) : played.data
   const plan = eventAt(log, `IterationPlanned/${data.iteration}`, at)
   const planned = plan?.type === 'IterationPlanned' ? plan.data : null
   const own = planned?.groups.find(({ slot }) => slot === data.slot)
@@ -59,6 +62,7 @@ export function trajectoryPage({ log }: OpenRun, rollout: string, at: number): T
       data.purpose === 'evaluation'
         ? []
         : groupRollouts(log, data.iteration, data.slot, perTask, at, trained),
+    tokensIn: isHere ? null : storedSegments.store,
     frames: framesOf(log, rollout, at),
     chats: eventAt(log, `CallsRecorded/${rollout}`, at) !== null,
     tests:

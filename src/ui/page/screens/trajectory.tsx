@@ -75,6 +75,11 @@ export function Trajectory({ head }: ScreenProps) {
               />
             ))}
           </Table>
+          {data.tokensIn !== null && (
+            <p class="muted">
+              The tokens lie in <Said text={data.tokensIn} />. To see them here: rl log {run} fetch
+            </p>
+          )}
           {data.last !== '' && (
             <>
               <h2>Last observation</h2>
