@@ -119,6 +119,11 @@ const OTHERS = {
       FIXED_TASKS,
     ],
   },
+  /** How the judges of steps above are paid, without one: what the advantage is worth by itself. */
+  'outcome-separate': {
+    short: 'separate',
+    words: [...OUTCOMES, 'learning.advantage=separate', 'learning.lambda=1', FIXED_TASKS],
+  },
   'outcome-more': { short: 'more', words: [...OUTCOMES, FIXED_TASKS] },
   'outcome-time': { short: 'time', words: [...OUTCOMES, FIXED_TASKS] },
   learnability: {
