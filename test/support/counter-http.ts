@@ -29,11 +29,21 @@ type Options = {
   readonly events?: boolean
   /** The token without which it answers nothing. */
   readonly token?: string
+  /** Whether it speaks the protocol of 2026-07-28 alone, which knows no sessions. */
+  readonly modern?: boolean
 }
+
+const MODERN = '2026-07-28'
 
 const LARGE = 100_000_000
 
-export async function startCounterServer({ attack, events, token }: Options = {}): Promise<CounterServer> {
+export async function startCounterServer({
+  attack,
+  events,
+  token,
+  modern = false,
+}: Options = {}): Promise<CounterServer> {
+  const alone = createCounter()
   const sessions = new Map<string, ReturnType<typeof createCounter>>()
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -47,6 +57,7 @@ export async function startCounterServer({ attack, events, token }: Options = {}
     }
     if (request.method !== 'POST') return void status(405)
     const message = JSON.parse(await bodyOf(request))
+    if (modern) return void answerModern(response, message, alone)
     if (message.method === 'initialize') {
       const made = randomUUID()
       sessions.set(made, createCounter())
@@ -68,6 +79,31 @@ export async function startCounterServer({ attack, events, token }: Options = {}
     url: `${url}/mcp`,
     sessions: () => sessions.size,
     close,
+  }
+}
+
+type Counter = ReturnType<typeof createCounter>
+type Asked = Parameters<Counter>[0]
+
+/** Answers as the revision of 2026-07-28 says: each request stands alone, and an older handshake is refused. */
+function answerModern(response: ServerResponse, message: Asked, counter: Counter): void {
+  const tell = (code: number, said: object) =>
+    response
+      .writeHead(code, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...said }))
+  const shared = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
+  switch (message.method) {
+    case 'server/discover':
+      return void tell(200, {
+        result: { supportedVersions: [MODERN], capabilities: { tools: {} }, ...shared },
+      })
+    case 'tools/list':
+    case 'tools/call': {
+      const said: { readonly result?: object } = counter(message) ?? {}
+      return void tell(200, said.result ? { ...said, result: { ...said.result, ...shared } } : said)
+    }
+    default:
+      return void tell(400, { error: { code: -32022, message: 'Unsupported protocol version' } })
   }
 }
 

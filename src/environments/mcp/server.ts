@@ -130,13 +130,18 @@ async function connectAs(
     await within(connecting, timeoutMs * 2, () => late(name, 'connection', timeoutMs))
     return { client, way }
   } catch (cause) {
-    const refused = mode === 'legacy' && !way.fault() && sdk.ProtocolError.isInstance(cause)
+    const refused = mode === 'legacy' && !way.fault() && isRefusal(cause, sdk)
     const fault = refused
       ? new RlError(`server '${name}': ${explain(cause)}`, { code: 'mcp.handshake' })
       : faultOf(cause, name, way, sdk)
     await way.end()
     throw fault
   }
+}
+
+/** Whether an error says that a server does not take this handshake. By HTTP the status is 400. */
+function isRefusal(cause: unknown, sdk: Sdk): boolean {
+  return sdk.ProtocolError.isInstance(cause) || (sdk.SdkHttpError.isInstance(cause) && cause.status === 400)
 }
 
 const late = (name: string, what: string, timeoutMs: number): RlError =>

@@ -188,6 +188,22 @@ test('tools of several servers have the names of their servers', () =>
     },
   ))
 
+test('a server that speaks the protocol of 2026-07-28 alone is played', async () => {
+  const server = await startCounterServer({ modern: true })
+  try {
+    await playing({ counter: { url: server.url } }, [], async (environment) => {
+      let episode = await first(environment)
+      assert.ok(itemAt(episode.tools ?? [], 0))
+      episode = await episode.step(writeCall('add', { by: 3 }))
+      assert.match(episode.turn.observation, /3/)
+      const ended = await episode.step(writeCall('finish', { answer: '' }))
+      assert.is(ended.outcome(), 1)
+    })
+  } finally {
+    await server.close()
+  }
+})
+
 test('a program gets the variables that are named, and no others', async () => {
   process.env.RL_TEST_MCP_SECRET = 'hidden'
   const reads = async (env: readonly string[]) => {
