@@ -1,11 +1,25 @@
-/** Controls of the judge: outcome only with as many rollouts more as its start labels, and with as many seconds. */
+/** Controls of a learned judge: outcome only with as many rollouts more as its start labels, and with as many seconds. */
+
+import { labelledRollouts } from '../config/labelled-rollouts.ts'
+import { changeConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
-import { baseConfig, type Results } from './results.ts'
+import { pairNamed } from './contrasts.ts'
+import { baseConfig, primaryOf, type Results } from './results.ts'
 import type { Planned } from './schedule.ts'
 import { type Setting, wordsOf } from './settings.ts'
 
-/** Runs whose seconds tell how many iterations last as long as those of a judge. */
-const TIMED = ['outcome-only', 'policy+reward'] as const
+type Named = Pick<Results, 'config' | 'regime'>
+
+/** Returns the judged setting that the controls are for: that of the named contrast if it has a learned judge. */
+function judgedOf(results: Named): 'outcome+judge' | 'policy+reward' {
+  const contrast = primaryOf(results)
+  return contrast !== null && pairNamed(contrast).includes('outcome+judge')
+    ? 'outcome+judge'
+    : 'policy+reward'
+}
+
+/** Returns the settings whose seconds tell how many iterations last as long as those of a judge. */
+const timedOf = (results: Named) => ['outcome-only', judgedOf(results)] as const
 
 /** Returns the words of `--set` of a run. Controls have iterations of their own. */
 export function wordsOfRun({ setting, seed }: Planned, results: Results): readonly string[] {
@@ -15,13 +29,15 @@ export function wordsOfRun({ setting, seed }: Planned, results: Results): readon
 }
 
 function iterationsOf({ setting, seed }: Planned, results: Results): number | null {
-  const { run, environment, rewardModel } = baseConfig(results)
+  const config = baseConfig(results)
+  const { run, environment } = config
   if (setting === 'outcome-more') {
     const each = environment.tasksPerIteration * environment.rolloutsPerTask
-    return run.iterations + Math.ceil(rewardModel.coldStart.rollouts / each)
+    const judged = changeConfig(config, wordsOf(judgedOf(results), seed, results.taskSeed))
+    return run.iterations + Math.ceil(labelledRollouts(judged) / each)
   }
   if (setting !== 'outcome-time') return null
-  const [outcome, judged] = TIMED.map((name) => secondsOf(name, seed, results))
+  const [outcome, judged] = timedOf(results).map((name) => secondsOf(name, seed, results))
   return outcome && judged ? Math.max(1, Math.round((run.iterations * judged) / outcome)) : null
 }
 
@@ -30,14 +46,18 @@ function secondsOf(setting: Setting, seed: number, { rows }: Pick<Results, 'rows
 }
 
 /** Returns true if the rows are there that the run's words are made from. */
-export function isReady({ setting, seed }: Planned, results: Pick<Results, 'rows'>): boolean {
-  return setting !== 'outcome-time' || TIMED.every((name) => secondsOf(name, seed, results) !== undefined)
+export function isReady({ setting, seed }: Planned, results: Results): boolean {
+  return (
+    setting !== 'outcome-time' ||
+    timedOf(results).every((name) => secondsOf(name, seed, results) !== undefined)
+  )
 }
 
 /** @throws RlError `ablate.lacks-part` if a run would wait for rows that nobody makes */
-export function checkTimed(runs: readonly Planned[], results: Pick<Results, 'rows'>): void {
+export function checkTimed(runs: readonly Planned[], results: Results): void {
+  const timed = timedOf(results)
   for (const run of runs.filter(({ setting }) => setting === 'outcome-time'))
-    for (const setting of TIMED)
+    for (const setting of timed)
       if (
         secondsOf(setting, run.seed, results) === undefined &&
         !runs.some((other) => other.setting === setting && other.seed === run.seed)
@@ -46,7 +66,7 @@ export function checkTimed(runs: readonly Planned[], results: Pick<Results, 'row
           `setting outcome-time lasts as long as a judged run, and ${setting} is not played`,
           {
             code: 'ablate.lacks-part',
-            hint: `add ${TIMED.join(' and ')} to --settings`,
+            hint: `add ${timed.join(' and ')} to --settings`,
           },
         )
 }

@@ -1,5 +1,6 @@
 /** The row of one run, read from its log: enough for every table and curve. */
 import { z } from 'zod'
+import { labelledRollouts } from '../config/labelled-rollouts.ts'
 import { loggedConfig } from '../config.ts'
 import type { EventData } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -145,13 +146,13 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
 
 /** Returns what a run costs beside its seconds and rollouts. A part that is off costs nothing. */
 export function costsOf(log: LogReader): NonNullable<Row['costs']> {
-  const { policy, rewardModel } = loggedConfig(startsOf(log).first.data.config)
+  const config = loggedConfig(startsOf(log).first.data.config)
+  const { policy } = config
   let tokens = 0
   for (const { data } of log.events({ types: ['TrajectoryCompleted'] }))
     tokens += data.usage.promptTokens - data.usage.cachedTokens + data.usage.completionTokens
-  const judges = rewardModel.mode !== 'off' && rewardModel.provider === 'local'
   return {
-    labelled: judges ? rewardModel.coldStart.rollouts : 0,
+    labelled: labelledRollouts(config),
     demonstrations: policy.provider === 'local' ? policy.coldStart.demonstrations : 0,
     tokens,
   }

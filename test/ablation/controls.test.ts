@@ -14,16 +14,30 @@ test('more rollouts are those of the judge, in whole iterations', () => {
   assert.ok(wordsOfRun({ setting: 'outcome-more', seed: 1 }, empty).includes('run.iterations=23'))
 })
 
+test('controls are those of the learned judge that the contrast names', () => {
+  const weak = newResults('x', loadConfig({ file: 'config/regimes/weak-start.yaml' }))
+  // 200 + 10,000 + 5,000 labelled rollouts are 118.75 iterations of 128.
+  assert.ok(wordsOfRun({ setting: 'outcome-more', seed: 1 }, weak).includes('run.iterations=134'))
+  assert.throws(
+    () =>
+      checkTimed([{ setting: 'outcome-time', seed: 1 }], {
+        ...weak,
+        rows: [rowWith('outcome-only', 1, 1, 1)],
+      }),
+    /outcome\+judge is not played/,
+  )
+})
+
 test('equal time waits for both rows of its seed, and has their share of iterations', async () => {
   const run = { setting: 'outcome-time', seed: 1 } as const
   const rows = [
     rowWith('outcome-only', 1, 1, 1, { seconds: 60 }),
     rowWith('policy+reward', 1, 1, 1, { seconds: 120 }),
   ]
-  assert.is(isReady(run, { rows: rows.slice(0, 1) }), false)
+  assert.is(isReady(run, { ...empty, rows: rows.slice(0, 1) }), false)
   assert.ok(wordsOfRun(run, { ...empty, rows }).includes('run.iterations=30'))
   assert.throws(() => checkTimed([run], empty), /policy\+reward is not played|outcome-only is not played/)
-  checkTimed([run], { rows })
+  checkTimed([run], { ...empty, rows })
 
   const there: typeof rows = []
   const played: string[] = []
@@ -31,7 +45,7 @@ test('equal time waits for both rows of its seed, and has their share of iterati
   await playAll(plannedRuns(settings, 1, []), {
     parallel: 2,
     mayBegin: () => true,
-    isReady: (one) => isReady(one, { rows: there }),
+    isReady: (one) => isReady(one, { ...empty, rows: there }),
     async play({ setting }) {
       played.push(setting)
       there.push(...rows.filter((row) => row.setting === setting))

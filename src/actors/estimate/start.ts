@@ -2,6 +2,8 @@
  * The first version of a judge of the form `estimate`: a small model of its own. It needs no policy, so one start serves all runs of a
  * setting. It is kept under the digest of all that it follows from.
  */
+
+import { estimateRollouts, labelledRollouts } from '../../config/labelled-rollouts.ts'
 import type { Config } from '../../config.ts'
 import { DEFAULT_MODEL } from '../../config-schema/endpoint.ts'
 import { openSetting } from '../../environments/open.ts'
@@ -17,7 +19,7 @@ import { vocabularyOf } from '../policy/vocabulary.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
 import type { TellFault } from '../runtime/tell-fault.ts'
 import { ESTIMATE_WORDS, estimateCodecOf } from './form.ts'
-import { type EstimateTeaching, rolloutsOf, teachEstimates } from './teaching.ts'
+import { type EstimateTeaching, teachEstimates } from './teaching.ts'
 
 /** Raised when the same settings would give another judge. */
 const VERSION = 1
@@ -27,10 +29,6 @@ const TEACHING_SEED = 1_000_000_321
 
 /** Seed of all that is drawn. It is no run's: runs share the judge. */
 const SEED: Seed = [TEACHING_SEED, 0]
-
-/** Rollouts of experts, and rollouts that the judge reads itself, if the config names no numbers. */
-const ROLLOUTS = 10_000
-const OWN_ROLLOUTS = 5_000
 
 /** Tokens of a step's estimate, with the mark that asks for it. */
 const ESTIMATE_TOKENS = 3
@@ -51,7 +49,7 @@ export async function startedEstimates(
     environment: {
       ...environment,
       seed: TEACHING_SEED,
-      tasks: environment.source === 'data' ? null : rolloutsOf(options),
+      tasks: environment.source === 'data' ? null : labelledRollouts(config),
     },
   })
   try {
@@ -97,10 +95,9 @@ function presetOf({ rewardModel: { model } }: Config): PresetName {
 }
 
 function teachingOf({ rewardModel, environment }: Config): Omit<EstimateTeaching, 'temperature' | 'topP'> {
-  const { batch, learningRate, expertRollouts, ownRollouts } = rewardModel.coldStart.expert
+  const { batch, learningRate } = rewardModel.coldStart.expert
   return {
-    rollouts: expertRollouts ?? ROLLOUTS,
-    ownRollouts: ownRollouts ?? OWN_ROLLOUTS,
+    ...estimateRollouts({ rewardModel }),
     batch,
     learningRate,
     tokenBudget: rewardModel.training.expert.tokenBudget,

@@ -2,6 +2,7 @@
  * Teaching a judge of the form `estimate`, in two parts. First it sees true bins. Then it reads rollouts itself before it learns
  * from them, and meets its own errors: a judge that never did so takes one wrong bin for the truth, and goes on from there.
  */
+import { type EstimateRollouts, heldOutOf } from '../../config/labelled-rollouts.ts'
 import type { Task } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import { itemAt } from '../../item-at.ts'
@@ -15,11 +16,8 @@ import { type EstimatedEpisode, fallAt, lessonOf } from './lessons.ts'
 import { type Estimates, readEpisodes } from './reading.ts'
 import { taughtEpisode } from './teachers.ts'
 
-export type EstimateTeaching = {
-  /** Rollouts of the first part. Each is learned from twice. */
-  readonly rollouts: number
-  /** Rollouts of the second part. */
-  readonly ownRollouts: number
+/** Each rollout of both parts is learned from twice. */
+export type EstimateTeaching = EstimateRollouts & {
   readonly batch: number
   readonly learningRate: number
   readonly tokenBudget: number
@@ -39,21 +37,6 @@ export type Teacher = {
   readonly report: (message: string) => void
 }
 
-/** Most rollouts that are held out to measure the judge. */
-const HELD_OUT = 200
-
-/** Number of rollouts that a judge is taught on and measured by. */
-export function rolloutsOf({
-  rollouts,
-  ownRollouts,
-}: Pick<EstimateTeaching, 'rollouts' | 'ownRollouts'>): number {
-  return heldOutOf(rollouts) + rollouts + ownRollouts
-}
-
-function heldOutOf(rollouts: number): number {
-  return Math.min(HELD_OUT, rollouts)
-}
-
 /** Updates of the optimiser between two looks at the rate. */
 const STRIDE = 10
 
@@ -69,7 +52,7 @@ export async function teachEstimates(
   const { rollouts, ownRollouts, batch, temperature, topP } = options
   const reading = { samples: 1, temperature, topP, contextTokens: model.describe().contextTokens }
   const learner = openLearner(model, Math.ceil((2 * (rollouts + ownRollouts)) / batch), options, report)
-  const first = heldOutOf(rollouts)
+  const first = heldOutOf(options)
   const heldOut = await playEpisodes(teacher, 0, first, options)
   const shown = await learnTrueBins(teacher, learner, first, options)
   for (let read = 0; read < ownRollouts; read += PART) {
