@@ -14,6 +14,7 @@ const CHOSEN: readonly Setting[] = [
   'outcome+environment',
   'outcome+estimate',
   'outcome+judge',
+  'outcome+judge+environment',
   'learnability',
 ]
 

@@ -13,6 +13,7 @@ const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
   ['outcome+judge - outcome', 'outcome-only', 'policy+reward'],
   ['outcome+judge - outcome', 'outcome-only', 'outcome+judge'],
   ['outcome+judge+environment - outcome+judge', 'policy+reward', 'policy+reward+environment'],
+  ['outcome+judge+environment - outcome+judge', 'outcome+judge', 'outcome+judge+environment'],
   ['outcome+environment - outcome', 'outcome-only', 'outcome+environment'],
   ['outcome+estimate - outcome', 'outcome-only', 'outcome+estimate'],
   ['outcome+oracle - outcome', 'outcome-only', 'outcome+oracle'],

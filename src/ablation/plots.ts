@@ -31,6 +31,7 @@ const COLOURS: Readonly<Record<Shown, string>> = {
   'outcome+environment': '#882255',
   'outcome+estimate': '#332288',
   'outcome+judge': '#117733',
+  'outcome+judge+environment': '#44BB99',
   'outcome-separate': '#888800',
   'outcome-more': '#999933',
   'outcome-time': '#777777',

@@ -3,6 +3,9 @@ import { unknownName } from './regimes.ts'
 
 const FIXED_TASKS = 'adaptation.enabled=false'
 
+/** Candidates take the place of training tasks, so rollouts stay equal. */
+const REWRITTEN = ['adaptation.enabled=true', 'adaptation.candidates=within'] as const
+
 const CO_TRAINED = ['learning.reward=integrated', 'rewardModel.mode=co-trained', FIXED_TASKS] as const
 
 /**
@@ -35,12 +38,7 @@ const PARTS = {
   },
   'policy+reward+environment': {
     short: 'environment',
-    words: [
-      'learning.reward=integrated',
-      'rewardModel.mode=co-trained',
-      'adaptation.enabled=true',
-      'adaptation.candidates=within',
-    ],
+    words: ['learning.reward=integrated', 'rewardModel.mode=co-trained', ...REWRITTEN],
   },
   'true-progress': {
     short: 'progress',
@@ -78,11 +76,23 @@ const ESTIMATE = [
   'rewardModel.samples=1',
 ] as const
 
+/** A learned judge says how much remains, and pays by the fall of that. */
+const JUDGED = [
+  'learning.reward=outlook',
+  'learning.advantage=separate',
+  'learning.lambda=1',
+  'rewardModel.form=estimate',
+  'rewardModel.temperature=0',
+  'rewardModel.mode=co-trained',
+  // Its start is made once, and takes its time beside other runs.
+  'run.deadlines.coldStartSeconds=7200',
+] as const
+
 /** Parts without a learned judge, and controls: what equal rollouts, equal time or a choice of tasks are worth. */
 const OTHERS = {
   'outcome+environment': {
     short: 'out-env',
-    words: [...OUTCOMES, 'adaptation.enabled=true', 'adaptation.candidates=within'],
+    words: [...OUTCOMES, ...REWRITTEN],
   },
   /** The setting's own estimate judges: no weights, no start, no labelled rollouts. */
   'outcome+estimate': {
@@ -97,27 +107,16 @@ const OTHERS = {
   /** Rewritten tasks without a direction and critiques: what a larger pool is worth by itself. */
   'random-rewriting': {
     short: 'random',
-    words: [
-      ...OUTCOMES,
-      'adaptation.enabled=true',
-      'adaptation.candidates=within',
-      'adaptation.choice=random',
-    ],
+    words: [...OUTCOMES, ...REWRITTEN, 'adaptation.choice=random'],
   },
   /** A learned judge of the form `estimate`, with its gate. */
   'outcome+judge': {
     short: 'judge',
-    words: [
-      'learning.reward=outlook',
-      'learning.advantage=separate',
-      'learning.lambda=1',
-      'rewardModel.form=estimate',
-      'rewardModel.temperature=0',
-      'rewardModel.mode=co-trained',
-      // Its start is made once, and takes its time beside other runs.
-      'run.deadlines.coldStartSeconds=7200',
-      FIXED_TASKS,
-    ],
+    words: [...JUDGED, FIXED_TASKS],
+  },
+  'outcome+judge+environment': {
+    short: 'judge-env',
+    words: [...JUDGED, ...REWRITTEN],
   },
   /** How the judges of steps above are paid, without one: what the advantage is worth by itself. */
   'outcome-separate': {

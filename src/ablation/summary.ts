@@ -21,6 +21,8 @@ export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-only', 'outcome+oracle'],
   ['random-rewriting', 'outcome+environment'],
   ['outcome-only', 'outcome+judge'],
+  ['outcome+judge', 'outcome+judge+environment'],
+  ['outcome-only', 'outcome+judge+environment'],
   ['outcome-only', 'outcome-separate'],
   ['outcome-separate', 'outcome+judge'],
   ['outcome-only', 'learnability'],
