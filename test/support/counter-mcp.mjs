@@ -19,6 +19,15 @@ function misbehave(id) {
       for (let index = 0; index < 30_000; index++)
         send({ method: 'notifications/message', params: { level: 'info', data: 'again and again' } })
       return
+    case 'pings': {
+      // It asks without end, and reads no answer.
+      process.stdin.pause()
+      const asks = `${JSON.stringify({ jsonrpc: '2.0', id: 'x'.repeat(10_000), method: 'ping' })}\n`.repeat(
+        50,
+      )
+      const more = () => void process.stdout.write(asks, () => setImmediate(more))
+      return more()
+    }
     case 'nonsense':
       return void process.stdout.write('[1, 2, 3]\n')
     case 'no-json':

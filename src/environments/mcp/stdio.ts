@@ -68,7 +68,7 @@ export function startProgram(name: string, { command, env }: ServerSpec, sdk: Sd
     async start() {},
     async send(message) {
       if (gone) throw gone
-      meter.asked()
+      meter.sent(message)
       child.stdin.write(`${JSON.stringify(message)}\n`)
     },
     close: end,

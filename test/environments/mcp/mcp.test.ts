@@ -253,7 +253,7 @@ const SLOW = ['hang', 'hang-start', 'hang-end']
 const limitOf = (attack: string) => `environment.mcp.timeoutSeconds=${SLOW.includes(attack) ? 2 : 60}`
 
 const PROGRAM_ATTACKS = [
-  ...['hang', 'die', 'orphan', 'flood', 'nonsense', 'no-json', 'large', 'endless', 'lie-result'],
+  ...['hang', 'die', 'orphan', 'flood', 'pings', 'nonsense', 'no-json', 'large', 'endless', 'lie-result'],
   ...['other-version', 'pages', 'hang-start', 'die-start'],
 ]
 
