@@ -127,7 +127,7 @@ function misbehave(response: ServerResponse, attack: Attack): void {
       open('text/event-stream')
       const asks = 'data: {"jsonrpc": "2.0", "id": "a", "method": "ping"}\n\n'.repeat(100)
       const more = () => void (response.destroyed || response.write(asks, () => setImmediate(more)))
-      return more()
+      return void more()
     }
     case 'no-json':
       return void open('application/json').end('<html>')

@@ -19,6 +19,9 @@ function misbehave(id) {
       for (let index = 0; index < 30_000; index++)
         send({ method: 'notifications/message', params: { level: 'info', data: 'again and again' } })
       return
+    case 'tell':
+      process.stderr.write(`\u001b[2Jmy word is ${process.env.RL_TEST_WORD}\n`)
+      return process.exit(6)
     case 'pings': {
       // It asks without end, and reads no answer.
       process.stdin.pause()
@@ -50,6 +53,7 @@ function misbehave(id) {
 /** Whether it answers a message as a server should. */
 function isGood({ method, params }) {
   if (method === 'initialize' && attack === 'die-start') process.exit(5)
+  if (method === 'initialize' && attack === 'tell') return false
   if (method === 'initialize') return attack !== 'hang-start'
   return attack === 'none' || method !== 'tools/call' || params.name !== 'add'
 }

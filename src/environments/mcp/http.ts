@@ -1,5 +1,6 @@
 /** A server behind an address: streamable HTTP. Answers are bounded before they are parsed. */
 import { broken, infra } from '../sessions/fault.ts'
+import { tokenOf } from '../sessions/variables.ts'
 import type { Sdk } from './sdk.ts'
 import type { ServerSpec } from './section.ts'
 import { createMeter, isQuestion, MOST_BYTES, type ServerTransport } from './transport.ts'
@@ -44,9 +45,8 @@ export function connectByHttp(
     )
   }
 
-  const token = tokenEnv === null ? undefined : process.env[tokenEnv]
   const authorization: Readonly<Record<string, string>> =
-    token === undefined ? {} : { authorization: `Bearer ${token}` }
+    tokenEnv === null ? {} : { authorization: `Bearer ${tokenOf(tokenEnv, `tokenEnv of server '${name}'`)}` }
   const transport = new StreamableHTTPClientTransport(new URL(url ?? ''), {
     requestInit: { headers: authorization },
     reconnectionOptions: {
