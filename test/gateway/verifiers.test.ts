@@ -24,9 +24,9 @@ process.env.RL_TEST_VERIFIERS_WORD = 'a-word-of-the-endpoint'
 const TASKSETS = fileURLToPath(new URL('.', import.meta.url))
 
 /** Runs the sidecar. Its chat loop is installed by uv, which stands beside the Python. */
-function sidecar(words: readonly string[], token = '') {
+function sidecar(words: readonly string[], token = '', errors: 'inherit' | 'pipe' = 'inherit') {
   return spawn(PYTHON, [SIDECAR, ...words], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', errors],
     env: {
       ...process.env,
       PATH: `${dirname(PYTHON)}:${process.env.PATH}`,
@@ -81,6 +81,31 @@ test('three tasks of verifiers are rollouts with their rewards, and a task that 
   assert.equal(failed.length, 1)
   assert.is(failed[0]?.data.cause, 'env')
   assert.match(JSON.stringify(failed[0]?.data), /nobody knows/)
+})
+
+test('a token that is missing, and one that is wrong, are told in a line', async () => {
+  if (missing !== null) return console.log(`SKIP the token of verifiers: ${missing}`)
+  const endpoint = await startScriptedEndpoint(reply)
+  const gateway = await recordRun({
+    ...{
+      run: 'tokens',
+      target: { baseUrl: endpoint.url, model: 'scripted' },
+      keyEnv: 'RL_TEST_VERIFIERS_WORD',
+    },
+    ...{ deadlineSeconds: 600, callSeconds: 60, maxRolloutCalls: 10 },
+  })
+  for (const [token, said] of [
+    ['', /^RL_GATEWAY_TOKEN is not set/],
+    ['wrong', /^http.* answers 401/],
+  ] as const) {
+    const playing = sidecar(['play', 'sums-taskset', gateway.server.url], token, 'pipe')
+    const closed = once(playing, 'close')
+    playing.stdout.resume()
+    assert.match((await text(playing.stderr ?? playing.stdout)).trim().split('\n').at(-1) ?? '', said)
+    assert.equal(await closed, [1, null])
+  }
+  await gateway.close()
+  await endpoint.close()
 })
 
 test('a run asks for rollouts of listed tasks, and they are claimed until it is over', async () => {
