@@ -24,9 +24,9 @@ process.env.RL_TEST_VERIFIERS_WORD = 'a-word-of-the-endpoint'
 const TASKSETS = fileURLToPath(new URL('.', import.meta.url))
 
 /** Runs the sidecar. Its chat loop is installed by uv, which stands beside the Python. */
-function sidecar(words: readonly string[], token = '', errors: 'inherit' | 'pipe' = 'inherit') {
-  return spawn(PYTHON, [SIDECAR, ...words], {
-    stdio: ['ignore', 'pipe', errors],
+function sidecar(words: readonly string[], token = '') {
+  const child = spawn(PYTHON, [SIDECAR, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
       PATH: `${dirname(PYTHON)}:${process.env.PATH}`,
@@ -35,6 +35,8 @@ function sidecar(words: readonly string[], token = '', errors: 'inherit' | 'pipe
       RL_GATEWAY_TOKEN: token,
     },
   })
+  child.stderr.pipe(process.stderr)
+  return child
 }
 
 /** Knows that 0 + 40 is 40, and takes all else for 7. verifiers' chat loop asks for a stream, and the head does not. */
@@ -98,11 +100,14 @@ test('a token that is missing, and one that is wrong, are told in a line', async
     ['', /^RL_GATEWAY_TOKEN is not set/],
     ['wrong', /^http.* answers 401/],
   ] as const) {
-    const playing = sidecar(['play', 'sums-taskset', gateway.server.url], token, 'pipe')
-    const closed = once(playing, 'close')
+    const playing = sidecar(['play', 'sums-taskset', gateway.server.url], token)
+    let errors = ''
+    playing.stderr.on('data', (part: Buffer) => {
+      errors += part.toString('utf8')
+    })
     playing.stdout.resume()
-    assert.match((await text(playing.stderr ?? playing.stdout)).trim().split('\n').at(-1) ?? '', said)
-    assert.equal(await closed, [1, null])
+    assert.equal(await once(playing, 'close'), [1, null])
+    assert.match(errors.trim().split('\n').at(-1) ?? '', said)
   }
   await gateway.close()
   await endpoint.close()
