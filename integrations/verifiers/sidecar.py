@@ -11,6 +11,7 @@ RL_GATEWAY_TOKEN is the gateway's token.
 import argparse
 import asyncio
 import json
+import math
 import os
 import sys
 import urllib.error
@@ -21,7 +22,13 @@ from verifiers.v1.configs.cli.eval import EvalConfig
 from verifiers.v1.configs.client import EvalClientConfig
 from verifiers.v1.utils.loaders import load_environment
 
+RETRIED = (429, 500, 502, 503, 504)
+BUSY = object()
 PLAIN = {"agent": {"harness": {"id": "null"}, "runtime": {"type": "subprocess"}}}
+
+
+class Refused(Exception):
+    """The gateway takes no rollouts from here."""
 
 
 def goal_of(data):
@@ -54,20 +61,27 @@ def outcome_of(episode):
         told = "; ".join(f"{error.type}: {error.message}" for error in errors) or "no agent is trained"
         return {"failed": "env", "error": told[:1000]}
     mean = sum(trace.reward for trace in trained) / len(trained)
+    if not math.isfinite(mean):
+        return {"failed": "env", "error": f"the reward is {mean}"}
     return {"score": min(1.0, max(0.0, mean))}
 
 
 async def play(env, rollout):
-    variable = f"RL_ROLLOUT_{rollout['key'][:12]}".replace("-", "_")
-    os.environ[variable] = rollout["key"]  # verifiers reads keys from the environment alone
+    # verifiers reads keys from the environment alone. It hides those with this word from a model's commands:
+    # whoever has the key can tell the outcome.
+    variable = f"RL_ROLLOUT_API_KEY_{rollout['key'][:12]}".replace("-", "_")
+    os.environ[variable] = rollout["key"]
     try:
         task_type = type(env.taskset).task_type()
         data = task_type.data_type().model_validate(rollout["task"]["recipe"])
         client = EvalClientConfig(base_url=rollout["url"], api_key_var=variable)
-        episode = await env.run_episode(
-            task_type(data, env.config.taskset.task), ModelContext(model=rollout["model"], client=client)
-        )
+        async with asyncio.timeout(rollout["deadline_seconds"]):
+            episode = await env.run_episode(
+                task_type(data, env.config.taskset.task), ModelContext(model=rollout["model"], client=client)
+            )
         outcome = outcome_of(episode)
+    except TimeoutError:
+        outcome = {"failed": "env", "error": f"no end within {rollout['deadline_seconds']} s"}
     except Exception as error:  # its data is no task of this taskset
         outcome = {"failed": "env", "error": f"{type(error).__name__}: {error}"[:1000]}
     finally:
@@ -79,17 +93,21 @@ async def play(env, rollout):
         print(rollout["task"]["id"], error, file=sys.stderr)
 
 
-async def work(env, gateway, brought):
+async def work(env, gateway, token, brought):
     """Claims and plays one rollout after the other, until there is no gateway, or no task to bring."""
-    token = os.environ["RL_GATEWAY_TOKEN"]
     while brought is None or brought:
         claim = {"agent": "verifiers", "wait": 20, **({"task": task_of(brought.pop(0))} if brought else {})}
-        try:
-            rollout = await post(f"{gateway}/rollouts", token, claim)
-        except urllib.error.HTTPError:
-            raise
-        except OSError:
-            return  # The run is over.
+        rollout = BUSY
+        while rollout is BUSY:
+            try:
+                rollout = await post(f"{gateway}/rollouts", token, claim)
+            except urllib.error.HTTPError as error:
+                if error.code not in RETRIED:
+                    told = error.read(1000).decode(errors="replace")
+                    raise Refused(f"{gateway} answers {error.code}: {told}") from None
+                await asyncio.sleep(1)
+            except OSError:
+                return  # The run is over.
         if rollout:
             await play(env, rollout)
 
@@ -110,9 +128,16 @@ async def main():
         return
     if not given.gateway:
         sys.exit("play needs the address of a gateway")
+    # A model's commands inherit what is left in the environment, and with the token they could claim rollouts.
+    token = os.environ.pop("RL_GATEWAY_TOKEN", None)
+    if not token:
+        sys.exit("RL_GATEWAY_TOKEN is not set: rl gateway prints the token")
     brought = list(env.taskset) if given.bring else None
     async with env.serving():
-        await asyncio.gather(*(work(env, given.gateway, brought) for _ in range(given.at_a_time)))
+        await asyncio.gather(*(work(env, given.gateway.rstrip('/'), token, brought) for _ in range(given.at_a_time)))
 
 
-asyncio.run(main())
+try:
+    asyncio.run(main())
+except Refused as error:
+    sys.exit(str(error))

@@ -22,7 +22,7 @@ const SIDECAR_ATTACKS = [
 ]
 const COUNTER = fileURLToPath(new URL('../../test/support/counter-mcp.mjs', import.meta.url))
 const PROGRAM_ATTACKS = [
-  ...['hang', 'die', 'orphan', 'flood', 'nonsense', 'no-json', 'large', 'endless', 'lie-result'],
+  ...['hang', 'die', 'orphan', 'flood', 'pings', 'nonsense', 'no-json', 'large', 'endless', 'lie-result'],
   ...['other-version', 'pages', 'hang-start', 'die-start'],
 ]
 const MOST_STEPS = 10_000

@@ -1,11 +1,13 @@
 /** Tries a bridge: plays some episodes of random actions, and tells what the other side lacks. */
+import { z } from 'zod'
+import { knowKeys, redact } from '../actors/runtime/redact.ts'
 import { printLine, wholeNumber } from '../command-line.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { defineCommand, type SettingCommand } from '../environments/command.ts'
 import { openSetting } from '../environments/open.ts'
 import type { Environment, Episode, Task } from '../environments/port.ts'
 import { loadSetting } from '../environments/settings.ts'
-import { RlError } from '../errors.ts'
+import { explain, RlError } from '../errors.ts'
 import { itemAt } from '../item-at.ts'
 import { type Rng, rng, type Seed, seedOf } from '../random.ts'
 
@@ -20,7 +22,7 @@ rl ${name} check [--set KEY=VALUE ...] [--episodes N]
 Plays episodes of random actions, and tells what the other side lacks: splits, seeds, bounds of its rewards,
 ends. The last line is episodes=N faults=N; the exit status is 1 if there was a fault.
 
-  --set KEY=VALUE   a key of the config; environment.url stands for environment.${name}.url
+  --set KEY=VALUE   a key of the config; environment.KEY stands for environment.${name}.KEY
   --episodes N      number of episodes (5)`,
     options: { set: { type: 'string', multiple: true }, episodes: { type: 'string', default: '5' } },
     run: ({ values }) => checkBridge(name, values.set ?? [], wholeNumber('--episodes', values.episodes)),
@@ -30,10 +32,12 @@ ends. The last line is episodes=N faults=N; the exit status is 1 if there was a 
 type Tried = { readonly texts: readonly string[]; readonly ended: string | null; readonly outcome: number }
 
 async function checkBridge(name: string, set: readonly string[], count: number): Promise<number> {
-  await loadSetting({ name, module: null })
+  const setting = await loadSetting({ name, module: null })
+  const keys = new Set(Object.keys(setting.config?.(z) ?? {}))
   const alone = ['rewardModel.mode=off', 'learning.reward=outcome', 'adaptation.enabled=false']
-  const own = set.map((one) => ofSection(name, one))
+  const own = set.map((one) => ofSection(name, keys, one))
   const config = loadConfig({ set: [`environment={name: ${name}}`, ...alone, ...own] })
+  knowKeys(config)
   const { environment } = await openSetting(config)
   const found = { faults: 0, played: 0 }
   const lacks = new Set<string>()
@@ -50,7 +54,8 @@ async function checkBridge(name: string, set: readonly string[], count: number):
           lacks.add('seeds: the same seed and actions show something else (deterministic=false)')
       } catch (error) {
         found.faults++
-        printLine(`${task.id}: ${error instanceof RlError ? error.code : 'fault'}: ${messageOf(error)}`)
+        const code = error instanceof RlError ? error.code : 'fault'
+        printLine(redact(`${task.id}: ${code}: ${explain(error)}`))
       }
     }
   } finally {
@@ -61,24 +66,11 @@ async function checkBridge(name: string, set: readonly string[], count: number):
   return found.faults === 0 && found.played === count ? 0 : 1
 }
 
-/** `environment.url=X` for `environment.openenv.url=X`, if the key is none of every setting. */
-function ofSection(name: string, set: string): string {
+/** Returns `environment.openenv.url=X` for `environment.url=X`: the keys of the bridge may stand without its name. */
+function ofSection(name: string, keys: ReadonlySet<string>, set: string): string {
   const [, key = ''] = /^environment\.([a-zA-Z]+)[=.]/.exec(set) ?? []
-  return SECTION_KEYS.has(key) ? set.replace('environment.', `environment.${name}.`) : set
+  return keys.has(key) ? set.replace('environment.', `environment.${name}.`) : set
 }
-
-const SECTION_KEYS = new Set([
-  'url',
-  'command',
-  'acting',
-  'actions',
-  'goal',
-  'reward',
-  'id',
-  'options',
-  'servers',
-  'checker',
-])
 
 async function splitsOf(
   environment: Environment,
@@ -133,5 +125,3 @@ function randomly(seed: Seed, write: (random: Rng) => string): (turn: Episode['t
   const random = rng(seed)
   return ({ admissible }) => (admissible.length > 0 ? random.pick(admissible) : write(random))
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

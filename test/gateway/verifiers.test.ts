@@ -25,8 +25,8 @@ const TASKSETS = fileURLToPath(new URL('.', import.meta.url))
 
 /** Runs the sidecar. Its chat loop is installed by uv, which stands beside the Python. */
 function sidecar(words: readonly string[], token = '') {
-  return spawn(PYTHON, [SIDECAR, ...words], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const child = spawn(PYTHON, [SIDECAR, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
       PATH: `${dirname(PYTHON)}:${process.env.PATH}`,
@@ -35,6 +35,8 @@ function sidecar(words: readonly string[], token = '') {
       RL_GATEWAY_TOKEN: token,
     },
   })
+  child.stderr.pipe(process.stderr)
+  return child
 }
 
 /** Knows that 0 + 40 is 40, and takes all else for 7. verifiers' chat loop asks for a stream, and the head does not. */
@@ -81,6 +83,34 @@ test('three tasks of verifiers are rollouts with their rewards, and a task that 
   assert.equal(failed.length, 1)
   assert.is(failed[0]?.data.cause, 'env')
   assert.match(JSON.stringify(failed[0]?.data), /nobody knows/)
+})
+
+test('a token that is missing, and one that is wrong, are told in a line', async () => {
+  if (missing !== null) return console.log(`SKIP the token of verifiers: ${missing}`)
+  const endpoint = await startScriptedEndpoint(reply)
+  const gateway = await recordRun({
+    ...{
+      run: 'tokens',
+      target: { baseUrl: endpoint.url, model: 'scripted' },
+      keyEnv: 'RL_TEST_VERIFIERS_WORD',
+    },
+    ...{ deadlineSeconds: 600, callSeconds: 60, maxRolloutCalls: 10 },
+  })
+  for (const [token, said] of [
+    ['', /^RL_GATEWAY_TOKEN is not set/],
+    ['wrong', /^http.* answers 401/],
+  ] as const) {
+    const playing = sidecar(['play', 'sums-taskset', gateway.server.url], token)
+    let errors = ''
+    playing.stderr.on('data', (part: Buffer) => {
+      errors += part.toString('utf8')
+    })
+    playing.stdout.resume()
+    assert.equal(await once(playing, 'close'), [1, null])
+    assert.match(errors.trim().split('\n').at(-1) ?? '', said)
+  }
+  await gateway.close()
+  await endpoint.close()
 })
 
 test('a run asks for rollouts of listed tasks, and they are claimed until it is over', async () => {

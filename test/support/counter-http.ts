@@ -8,6 +8,7 @@ export const HTTP_ATTACKS = [
   'hang',
   'die',
   'flood',
+  'pings',
   'no-json',
   'large',
   'endless-event',
@@ -57,6 +58,7 @@ export async function startCounterServer({
     }
     if (request.method !== 'POST') return void status(405)
     const message = JSON.parse(await bodyOf(request))
+    if (attack === 'pings' && message.method === undefined) return
     if (modern) return void answerModern(response, message, alone)
     if (message.method === 'initialize') {
       const made = randomUUID()
@@ -119,6 +121,13 @@ function misbehave(response: ServerResponse, attack: Attack): void {
       open('text/event-stream')
       const note = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: '!' } }
       return void response.write(`data: ${JSON.stringify(note)}\n\n`.repeat(100_000))
+    }
+    case 'pings': {
+      // It asks without end, and answers to no answer.
+      open('text/event-stream')
+      const asks = 'data: {"jsonrpc": "2.0", "id": "a", "method": "ping"}\n\n'.repeat(100)
+      const more = () => void (response.destroyed || response.write(asks, () => setImmediate(more)))
+      return void more()
     }
     case 'no-json':
       return void open('application/json').end('<html>')

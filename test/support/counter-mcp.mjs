@@ -19,6 +19,18 @@ function misbehave(id) {
       for (let index = 0; index < 30_000; index++)
         send({ method: 'notifications/message', params: { level: 'info', data: 'again and again' } })
       return
+    case 'tell':
+      process.stderr.write(`\u001b[2Jmy word is ${process.env.RL_TEST_WORD}\n`)
+      return process.exit(6)
+    case 'pings': {
+      // It asks without end, and reads no answer.
+      process.stdin.pause()
+      const asks = `${JSON.stringify({ jsonrpc: '2.0', id: 'x'.repeat(10_000), method: 'ping' })}\n`.repeat(
+        50,
+      )
+      const more = () => void process.stdout.write(asks, () => setImmediate(more))
+      return more()
+    }
     case 'nonsense':
       return void process.stdout.write('[1, 2, 3]\n')
     case 'no-json':
@@ -41,6 +53,7 @@ function misbehave(id) {
 /** Whether it answers a message as a server should. */
 function isGood({ method, params }) {
   if (method === 'initialize' && attack === 'die-start') process.exit(5)
+  if (method === 'initialize' && attack === 'tell') return false
   if (method === 'initialize') return attack !== 'hang-start'
   return attack === 'none' || method !== 'tools/call' || params.name !== 'add'
 }

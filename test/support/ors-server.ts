@@ -31,6 +31,10 @@ type Options = {
   /** Kind of break, at the first call of `add`. */
   readonly attack?: Attack
   readonly key?: string
+  /** What is named twice. */
+  readonly twice?: 'tool' | 'task'
+  /** More tools, of 200 actions each. */
+  readonly more?: number
 }
 
 type Body = {
@@ -64,9 +68,18 @@ const TASK_TOOLS = [
     input_schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
   },
 ]
+const wide = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    name: `wide-${index}`,
+    input_schema: {
+      type: 'object',
+      properties: { at: { type: 'integer', minimum: 1, maximum: 200 } },
+      required: ['at'],
+    },
+  }))
 const TASKS = [3, 4, 5].map((goal) => ({ id: `count-${goal}`, goal: `count to ${goal}`, to: goal }))
 
-export async function startOrsServer({ attack, key }: Options = {}): Promise<OrsServer> {
+export async function startOrsServer({ attack, key, twice, more = 0 }: Options = {}): Promise<OrsServer> {
   const sessions = new Map<string, State | null>()
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -89,7 +102,9 @@ export async function startOrsServer({ attack, key }: Options = {}): Promise<Ors
       case '/counting/num_tasks':
         return void send({ num_tasks: TASKS.length })
       case '/counting/task_range':
-        return void send({ tasks: TASKS.slice(body.start, body.stop) })
+        return void send({
+          tasks: twice === 'task' ? [...TASKS, ...TASKS] : TASKS.slice(body.start, body.stop),
+        })
       case '/create_session': {
         const made = randomUUID()
         sessions.set(made, null)
@@ -114,7 +129,7 @@ export async function startOrsServer({ attack, key }: Options = {}): Promise<Ors
       case '/ping':
         return void send({ status: 'ok' })
       case '/counting/task_tools':
-        return void send({ tools: [...TOOLS, ...TASK_TOOLS] })
+        return void send({ tools: [...TOOLS, ...(twice === 'tool' ? TOOLS : TASK_TOOLS), ...wide(more)] })
       case '/counting/prompt':
         return void send([
           { type: 'text', text: `Count to ${state.goal}.`, detail: null },

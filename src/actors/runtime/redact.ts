@@ -8,16 +8,19 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\b(sk|hf|gsk|pk)[-_][A-Za-z0-9_-]{8,}/g, '$1-***'],
 ]
 
+/** Keys of a config whose values are names of variables with secrets: one, or a list. `env` and `secrets` are given to others' servers. */
+const NAMING: ReadonlySet<string> = new Set(['apiKeyEnv', 'tokenEnv', 'secrets', 'env'])
+
 /** Variables that a config says hold keys. */
 const named = new Set<string>()
 
 /**
- * Makes the keys that a config names (`apiKeyEnv`, in any section) secrets of this process from now on. The names of
+ * Makes the keys that a config names (e.g. `apiKeyEnv`, in any section) secrets of this process from now on. The names of
  * their variables do not matter.
  */
 export function knowKeys(section: object): void {
   for (const [key, value] of Object.entries(section)) {
-    if (key === 'apiKeyEnv' && typeof value === 'string') named.add(value)
+    if (NAMING.has(key)) for (const name of [value].flat()) if (typeof name === 'string') named.add(name)
     if (typeof value === 'object' && value !== null) knowKeys(value)
   }
 }

@@ -1,5 +1,6 @@
 /** Tools of MCP servers as an environment: each rollout has servers of its own. */
 import type { Config } from '../../config-schema/schema.ts'
+import { RlError } from '../../errors.ts'
 import type { ToolSpec } from '../../models/port.ts'
 import type { Rng } from '../../random.ts'
 import { type SessionEnvironment, sessionEnvironment } from '../sessions/environment.ts'
@@ -31,7 +32,14 @@ export async function openEnvironment(config: Config, section: McpSection): Prom
     async tasks(split) {
       if (source !== 'data') return seedTasks(config, split, naming)
       const tasks = lineTasks(data ?? '', split, naming)
-      for (const task of tasks) recipeOf(task, section)
+      for (const task of tasks) {
+        const { checker } = recipeOf(task, section)
+        if (checker || config.learning.reward !== 'outcome') continue
+        throw new RlError(`task '${task.id}': nothing judges it, so each outcome is 0`, {
+          code: 'mcp.task',
+          hint: 'give it a checker, or name one for all as environment.mcp.checker, or let a reward model judge',
+        })
+      }
       return tasks
     },
     open: (task) => openSession(recipeOf(task, section), options),

@@ -1,11 +1,14 @@
 /** A server behind an address: streamable HTTP. Answers are bounded before they are parsed. */
 import { broken, infra } from '../sessions/fault.ts'
+import { tokenOf } from '../sessions/variables.ts'
 import type { Sdk } from './sdk.ts'
 import type { ServerSpec } from './section.ts'
-import { createMeter, MOST_BYTES, type ServerTransport } from './transport.ts'
+import { createMeter, isQuestion, MOST_BYTES, type ServerTransport } from './transport.ts'
 
 /** Time in which a server may answer to the end of its session, ms. */
 const POLITE_MS = 2_000
+/** Most answers of ours to a server's own questions at a time. Each is a connection. */
+const MOST_ANSWERS = 32
 const LINE_FEED = 0x0a
 
 export function connectByHttp(
@@ -42,9 +45,8 @@ export function connectByHttp(
     )
   }
 
-  const token = tokenEnv === null ? undefined : process.env[tokenEnv]
   const authorization: Readonly<Record<string, string>> =
-    token === undefined ? {} : { authorization: `Bearer ${token}` }
+    tokenEnv === null ? {} : { authorization: `Bearer ${tokenOf(tokenEnv, `tokenEnv of server '${name}'`)}` }
   const transport = new StreamableHTTPClientTransport(new URL(url ?? ''), {
     requestInit: { headers: authorization },
     reconnectionOptions: {
@@ -55,7 +57,6 @@ export function connectByHttp(
     },
     async fetch(address, init) {
       if (gone) throw gone
-      if (init?.method === 'POST') meter.asked()
       const answer = await fetch(address, init)
       if (!answer.body) return answer
       const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream') ?? false
@@ -63,6 +64,21 @@ export function connectByHttp(
       return new Response(bounded(answer.body, isStream), { status, statusText, headers })
     },
   })
+
+  const send = transport.send.bind(transport)
+  let answering = 0
+  transport.send = async (message, options) => {
+    const messages = [message].flat()
+    for (const one of messages) meter.sent(one)
+    if (messages.some(isQuestion)) return send(message, options)
+    if (answering >= MOST_ANSWERS) throw fail(broken(`server '${name}' asks faster than it takes answers`))
+    answering++
+    try {
+      await send(message, options)
+    } finally {
+      answering--
+    }
+  }
 
   /** Tells the server that its session is over, after a fault too. */
   async function endSession(): Promise<void> {

@@ -1,6 +1,7 @@
 /** A task's recipe: its servers, the calls before it begins, and how it is judged. */
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { nearest } from '../../nearest.ts'
 import { safeParse } from '../../safe-parse.ts'
 import type { Task } from '../port.ts'
 import {
@@ -35,6 +36,10 @@ const recipeSchema = z.looseObject({
   checker: checkerShape(z).optional(),
 })
 
+const KEYS = ['servers', 'tools', 'start', 'checker']
+/** Keys that a task without a recipe of its own has beside these. */
+const KNOWN = [...KEYS, 'id', 'goal', 'prompt', 'kind', 'split', 'seed']
+
 /**
  * Returns the recipe of a task, with what the section says in place of what it lacks.
  *
@@ -48,6 +53,12 @@ export function recipeOf(task: Task, section: McpSection): Recipe {
     const [issue] = read.error.issues
     throw refuse(`recipe.${issue?.path.join('.')}: ${issue?.message}`)
   }
+  const slip = Object.keys(task.recipe).find((key) => !KNOWN.includes(key) && nearest(key, KEYS) !== null)
+  if (slip !== undefined)
+    throw refuse(
+      `recipe.${slip.slice(0, 100)} is no key of a recipe`,
+      `did you mean '${nearest(slip, KEYS)}'?`,
+    )
   const { servers, tools = section.tools, start = section.start, checker = section.checker } = read.data
   const known = new Map(Object.entries(section.servers))
   if (servers !== undefined && !Array.isArray(servers) && !section.taskServers)

@@ -3,7 +3,7 @@ import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client'
 import { within } from '../../clock.ts'
 import { explain, RlError } from '../../errors.ts'
 import { packageVersion } from '../../package.ts'
-import { broken, infra } from '../sessions/fault.ts'
+import { broken, connectionWords, infra, isKeyRefused } from '../sessions/fault.ts'
 import { connectByHttp } from './http.ts'
 import type { Sdk } from './sdk.ts'
 import type { ServerSpec } from './section.ts'
@@ -161,15 +161,22 @@ function faultOf(cause: unknown, name: string, way: ServerTransport, sdk: Sdk): 
   const own = way.fault()
   if (own) return own
   if (cause instanceof RlError) return cause
-  const said = `server '${name}': ${explain(cause).slice(0, 1_000)}`
+  const said = `server '${name}': ${connectionWords(cause).slice(0, 1_000)}`
   const isSdk = sdk.SdkError.isInstance(cause)
   if (isSdk ? BROKEN.has(cause.code) : isNonsense(cause, sdk))
     return broken(said, 'rl mcp check tells what the server speaks')
-  return infra(said, cause)
+  const isRefused = sdk.SdkHttpError.isInstance(cause) && isKeyRefused(cause.status)
+  return infra(
+    said,
+    cause,
+    isRefused ? 'tokenEnv of the server names the variable with its token' : undefined,
+  )
 }
 
 /** Whether an error says that an answer could not be read, or is of another version. */
 function isNonsense(cause: unknown, sdk: Sdk): boolean {
-  if (sdk.ProtocolError.isInstance(cause) || cause instanceof SyntaxError) return true
+  // A RangeError: what it sends is nested too deeply.
+  if (cause instanceof SyntaxError || cause instanceof RangeError) return true
+  if (sdk.ProtocolError.isInstance(cause)) return true
   return cause instanceof Error && (cause.name === 'ZodError' || /protocol version/i.test(cause.message))
 }

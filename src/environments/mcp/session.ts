@@ -64,6 +64,11 @@ function sessionOf(
   const byName = new Map(specs.map((spec) => [spec.name, spec]))
   const chosen = actions.length > 0 ? [...actions, FINISH] : []
   const admissible = listed ? choicesOf(specs, chosen) : []
+  if (listed && admissible.every((action) => action === FINISH))
+    throw new RlError('no tool has few values to choose from', {
+      code: 'mcp.tools',
+      hint: 'list some as environment.mcp.actions, or let a model write calls: acting: texts',
+    })
   onTools(specs)
 
   function known(name: string) {

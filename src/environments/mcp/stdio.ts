@@ -5,6 +5,7 @@ import { spawnGuardedChild } from '../../platform/guarded-child.ts'
 import { plainEnvironment } from '../../platform/processes.ts'
 import { boundedLines } from '../sessions/bounded-lines.ts'
 import { broken, infra } from '../sessions/fault.ts'
+import { variablesOf } from '../sessions/variables.ts'
 import type { Sdk } from './sdk.ts'
 import type { ServerSpec } from './section.ts'
 import { createMeter, MOST_BYTES, type ServerTransport } from './transport.ts'
@@ -15,9 +16,8 @@ const POLITE_MS = 500
 
 /** Starts the program. It gets no variables but plain ones and those that are named. */
 export function startProgram(name: string, { command, env }: ServerSpec, sdk: Sdk): ServerTransport {
-  const named = env.flatMap((key) => (process.env[key] === undefined ? [] : [[key, process.env[key]]]))
   const child = spawnGuardedChild(command, {
-    env: { ...plainEnvironment(), ...Object.fromEntries(named) },
+    env: { ...plainEnvironment(), ...variablesOf(env, `env of server '${name}'`) },
   })
   const meter = createMeter()
   let gone: Error | null = null
@@ -68,7 +68,7 @@ export function startProgram(name: string, { command, env }: ServerSpec, sdk: Sd
     async start() {},
     async send(message) {
       if (gone) throw gone
-      meter.asked()
+      meter.sent(message)
       child.stdin.write(`${JSON.stringify(message)}\n`)
     },
     close: end,

@@ -1,5 +1,5 @@
 /** How a server is spoken to. Both ways bound what it may send before anything reads it. */
-import type { Transport } from '@modelcontextprotocol/client'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 
 /** Longest message that is read, in bytes. */
 export const MOST_BYTES = 8 * 1024 * 1024
@@ -14,10 +14,10 @@ export type ServerTransport = {
   readonly end: () => Promise<void>
 }
 
-/** Counts what comes after a question. */
+/** Counts what comes after a question of ours. */
 export type Meter = {
-  /** A question was asked. */
-  readonly asked: () => void
+  /** A message of ours is sent. Our answers to a server's own questions count for nothing: it asks them as fast as it likes. */
+  readonly sent: (message: JSONRPCMessage) => void
   /** Returns whether it is too much. */
   readonly isFlood: (bytes: number, messages: number) => boolean
 }
@@ -26,7 +26,8 @@ export function createMeter(): Meter {
   let bytes = 0
   let messages = 0
   return {
-    asked() {
+    sent(message) {
+      if (!isQuestion(message)) return
       bytes = 0
       messages = 0
     },
@@ -37,3 +38,6 @@ export function createMeter(): Meter {
     },
   }
 }
+
+/** Whether a message waits for an answer. */
+export const isQuestion = (message: JSONRPCMessage): boolean => 'method' in message && 'id' in message

@@ -2,10 +2,11 @@
 import { explain, RlError } from '../../errors.ts'
 import { isRecord } from '../../is-record.ts'
 import { boundedLines } from '../sessions/bounded-lines.ts'
-import { broken, infra } from '../sessions/fault.ts'
+import { broken, connectionWords, infra, isKeyRefused } from '../sessions/fault.ts'
 
 /** Longest answer that is read, in bytes. */
 const MOST_BYTES = 8 * 1024 * 1024
+export const KEY_HINT = 'environment.ors.tokenEnv names the variable with the key for the server'
 
 export type OrsCalls = {
   /** @param within time for this question in place of the usual one, ms */
@@ -54,7 +55,7 @@ export function orsCalls({ url, headers, timeoutMs }: Asking, session: string | 
     } catch (cause) {
       if (cause instanceof RlError) throw cause
       if (late.aborted) throw infra(`${base}${path}: no answer within ${limitMs / 1000} s`, cause)
-      throw infra(`${base}${path}: ${explain(cause)}`, cause)
+      throw infra(`${base}${path}: ${connectionWords(cause)}`, cause)
     }
   }
 
@@ -72,7 +73,7 @@ function refusal(status: number, path: string, text: string): RlError {
   if (status === 500) return new RlError(said, { code: 'ors.failed', hint: 'the environment itself failed' })
   if (status === 400 || status === 422)
     return new RlError(said, { code: 'ors.refused', hint: 'rl ors check tells what the server speaks' })
-  return infra(said)
+  return infra(said, undefined, isKeyRefused(status) ? KEY_HINT : undefined)
 }
 
 export function jsonIn(text: string, place: string): unknown {

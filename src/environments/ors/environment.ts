@@ -9,6 +9,8 @@ import { openRequests, type TaskApi, taskApi } from '../sessions/requests.ts'
 import { openAtServer } from '../sessions/server.ts'
 import { lineTasks } from '../sessions/tasks.ts'
 import { anyCall } from '../sessions/tool-actions.ts'
+import { tokenOf, variablesOf } from '../sessions/variables.ts'
+import { KEY_HINT } from './calls.ts'
 import type { OrsSection } from './section.ts'
 import { openSession } from './session.ts'
 
@@ -29,7 +31,7 @@ async function environmentAt(
 ): Promise<OrsEnvironment> {
   const timeoutMs = section.timeoutSeconds * 1000
   const headers = keyHeaders(section)
-  const api = await taskApi(openRequests(url, timeoutMs, headers), section.environment)
+  const api = await taskApi(openRequests(url, timeoutMs, headers, KEY_HINT), section.environment)
   if (!api)
     throw new RlError(`${url} has no environment${section.environment ? ` '${section.environment}'` : ''}`, {
       code: 'ors.environment',
@@ -40,14 +42,14 @@ async function environmentAt(
   const options = {
     ...{ url, headers, timeoutMs, environment: api.name, rewards: section.reward },
     ...{ listed: section.acting === 'choices', actions: section.actions },
-    secrets: Object.fromEntries(section.secrets.flatMap((key) => variable(key))),
     onTools(specs: readonly ToolSpec[]) {
       tools = specs
     },
   }
   const environment = sessionEnvironment({
     tasks: (split) => tasksOf(split, config, section, api),
-    open: (task) => openSession(task.recipe, options),
+    open: async ({ recipe }) =>
+      openSession(recipe, { ...options, secrets: variablesOf(section.secrets, 'environment.ors.secrets') }),
     sessions: section.sessions,
     rewards: section.reward,
     deterministic: section.deterministic,
@@ -56,14 +58,8 @@ async function environmentAt(
   return { ...environment, url, written: (random: Rng) => anyCall(tools, random) }
 }
 
-const variable = (key: string): readonly (readonly [string, string])[] => {
-  const value = process.env[key]
-  return value === undefined ? [] : [[key, value]]
-}
-
 function keyHeaders({ tokenEnv }: OrsSection): Readonly<Record<string, string>> {
-  const key = tokenEnv === null ? undefined : process.env[tokenEnv]
-  return key === undefined ? {} : { 'x-api-key': key }
+  return tokenEnv === null ? {} : { 'x-api-key': tokenOf(tokenEnv, 'environment.ors.tokenEnv') }
 }
 
 async function tasksOf(

@@ -168,6 +168,8 @@ function toolsIn(value: unknown): readonly ToolSpec[] {
       parameters: isRecord(input_schema) ? input_schema : { type: 'object', properties: {} },
     }
   })
+  const names = new Set(specs.map(({ name }) => name))
+  if (names.size < specs.length) throw broken('/task_tools gives two tools of the same name')
   if (specs.length === 0) throw infra('the session has no tools')
   return specs
 }

@@ -2,7 +2,7 @@
 import { explain, RlError } from '../../errors.ts'
 import { isRecord } from '../../is-record.ts'
 import type { Task } from '../port.ts'
-import { broken, infra } from './fault.ts'
+import { broken, connectionWords, infra, isKeyRefused } from './fault.ts'
 import { type Naming, taskFrom } from './tasks.ts'
 
 const MOST_BYTES = 32 * 1024 * 1024
@@ -13,10 +13,12 @@ export type Requests = {
   readonly post: (path: string, body: unknown) => Promise<unknown>
 }
 
+/** @param keyHint hint if the server wants a key */
 export function openRequests(
   url: string,
   timeoutMs: number,
   headers: Readonly<Record<string, string>> = {},
+  keyHint?: string,
 ): Requests {
   const base = url.replace(/\/+$/, '')
   async function ask(path: string, init: RequestInit): Promise<unknown> {
@@ -26,12 +28,13 @@ export function openRequests(
       if (!answer.ok) {
         await answer.body?.cancel()
         if (answer.status === 404 || answer.status === 405 || answer.status === 501) return null
-        throw infra(`${base}${path} answers ${answer.status}`)
+        const hint = isKeyRefused(answer.status) ? keyHint : undefined
+        throw infra(`${base}${path} answers ${answer.status}`, undefined, hint)
       }
       return JSON.parse(await boundedText(answer, `${base}${path}`))
     } catch (cause) {
       if (cause instanceof SyntaxError) throw broken(`${base}${path} is no JSON: ${explain(cause)}`)
-      if (!(cause instanceof RlError)) throw infra(`${base}${path}: ${explain(cause)}`, cause)
+      if (!(cause instanceof RlError)) throw infra(`${base}${path}: ${connectionWords(cause)}`, cause)
       throw cause
     }
   }
@@ -91,7 +94,10 @@ export async function taskApi(requests: Requests, wanted: string | null = null):
     async tasks(split, naming) {
       if (!has.has(split)) return []
       const values = await taskValues(requests, name, split)
-      return values.map((value, index) => taskFrom(value, `${split}-${index}`, naming))
+      const tasks = values.map((value, index) => taskFrom(value, `${split}-${index}`, naming))
+      const ids = new Set(tasks.map(({ id }) => id))
+      if (ids.size < tasks.length) throw broken(`${name}: two tasks of '${split}' have the same id`)
+      return tasks
     },
   }
 }

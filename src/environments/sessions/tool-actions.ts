@@ -3,12 +3,15 @@ import type { ToolSpec } from '../../models/port.ts'
 import type { Rng } from '../../random.ts'
 import { PROBLEM } from '../setting.ts'
 import { BETWEEN_RESULTS, type ReadCall, readCalls, writeCall } from '../tool-calls.ts'
+import { broken } from './fault.ts'
 import { anyOf, fewValues } from './few-values.ts'
 
 /** Most calls of one action that are done. */
 const MOST_CALLS = 8
 /** Most characters of a result that a model is shown. */
 const MOST_SHOWN = 20_000
+/** Most actions to choose from. Each step of the log has all of them. */
+const MOST_CHOICES = 10_000
 
 /** A call that an action asks for. */
 export type Asked = { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> }
@@ -47,12 +50,20 @@ export function invalidCalls(answer: string, without: string | null): string | n
  * Returns the actions that a model may choose from: tools whose arguments have few values.
  *
  * @param given actions of the config, in place of those of the schemas
+ * @throws RlError `environment.answer` if the schemas allow too many
  */
 export function choicesOf(tools: readonly ToolSpec[], given: readonly string[]): readonly string[] {
   if (given.length > 0) return [...new Set(given)]
-  return tools.flatMap(({ name, parameters }) =>
-    [...(fewValues(parameters)?.keys() ?? [])].map((values) => `${name} ${values}`.trim()),
-  )
+  const choices: string[] = []
+  for (const { name, parameters } of tools) {
+    for (const values of fewValues(parameters)?.keys() ?? []) choices.push(`${name} ${values}`.trim())
+    if (choices.length > MOST_CHOICES)
+      throw broken(
+        `the tools allow more than ${MOST_CHOICES} actions`,
+        'list some as actions of the section, or let a model write calls: acting: texts',
+      )
+  }
+  return choices
 }
 
 /** Returns the calls of an action: those of a model's text, or a choice such as `add {"a": 1}` or `toggle on true`. */

@@ -165,6 +165,22 @@ test('a task brings its start, its tools and its checker; the policy is told its
       const high = await (await environment.reset(two as Task, OPTIONS)).step(writeCall('add', { by: 2 }))
       assert.is((await faultOf(() => high.step('done'))).code, 'environment.reward')
     })
+    for (const [recipe, said] of [
+      [{ cheker: { contains: '7' } }, /recipe\.cheker is no key/],
+      [{ tool: ['read'] }, /recipe\.tool is no key/],
+      [{ difficulty: 3 }, /nothing judges it/],
+    ] as const) {
+      writeFileSync(file, task(recipe))
+      await playing(
+        { counter: program() },
+        [...data, 'environment.mcp.checker=null'],
+        async (environment) => {
+          const fault = await faultOf(() => environment.tasks('train'))
+          assert.is(fault.code, 'mcp.task')
+          assert.match(fault.message, said)
+        },
+      )
+    }
     writeFileSync(file, task({ servers: { own: { command: ['true'] } } }))
     await playing({ counter: program() }, data, async (environment) => {
       const fault = await faultOf(() => environment.tasks('train'))
@@ -203,6 +219,15 @@ test('a server that speaks the protocol of 2026-07-28 alone is played', async ()
     await server.close()
   }
 })
+
+test('a list to choose from holds more than the end', () =>
+  playing(
+    { counter: program() },
+    ['environment.mcp.acting=choices', 'environment.mcp.tools=[secret]'],
+    async (environment) => {
+      assert.is((await faultOf(() => first(environment))).code, 'mcp.tools')
+    },
+  ))
 
 test('a program gets the variables that are named, and no others', async () => {
   process.env.RL_TEST_MCP_SECRET = 'hidden'
@@ -253,7 +278,7 @@ const SLOW = ['hang', 'hang-start', 'hang-end']
 const limitOf = (attack: string) => `environment.mcp.timeoutSeconds=${SLOW.includes(attack) ? 2 : 60}`
 
 const PROGRAM_ATTACKS = [
-  ...['hang', 'die', 'orphan', 'flood', 'nonsense', 'no-json', 'large', 'endless', 'lie-result'],
+  ...['hang', 'die', 'orphan', 'flood', 'pings', 'nonsense', 'no-json', 'large', 'endless', 'lie-result'],
   ...['other-version', 'pages', 'hang-start', 'die-start'],
 ]
 

@@ -163,4 +163,14 @@ else
       },
     ))
 
+for (const [what, options] of [
+  ['two tools of a name', { twice: 'tool' }],
+  ['two tasks of an id', { twice: 'task' }],
+  ['more actions than a log can hold', { more: 60 }],
+] as const)
+  test(`a server that has ${what} is at fault`, () =>
+    playing(options, ['environment.ors.acting=choices'], async (environment) => {
+      assert.is((await faultOf(() => first(environment))).code, 'environment.answer')
+    }))
+
 test.run()
