@@ -73,7 +73,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
     'works',
     '`step-entropy`, and `policy.training.entropyShare` by token',
   ),
-  row('TraPO', 'curves of pass rates', 'missing', 'no task here lacks a sure outcome'),
+  row('TraPO', 'curves of pass rates', 'works', '`trend`, on outcomes that are told as `unsure`'),
   row('DAPO', 'what a limit cut off leaves', 'works', '`truncated`'),
   row(
     'DART',

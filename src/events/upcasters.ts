@@ -22,7 +22,7 @@ export const UPCASTERS: Upcasters = {
   CheckpointShared: { 1: unchanged },
   IterationPlanned: { 1: unchanged, 2: unchanged },
   RolloutRequested: { 1: unchanged, 2: unchanged },
-  TrajectoryCompleted: { 1: unchanged, 2: unchanged, 3: unchanged },
+  TrajectoryCompleted: { 1: unchanged, 2: unchanged, 3: unchanged, 4: unchanged },
   StepScored: { 1: unchanged, 2: unchanged, 3: unchanged, 4: unchanged },
   UnitTestWritten: { 1: unchanged, 2: unchanged, 3: unchanged },
   BatchReady: { 1: unchanged },

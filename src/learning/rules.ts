@@ -4,6 +4,7 @@
  * again. All chance in a rule comes from the seed that it is given.
  */
 import type { Seed } from '../random.ts'
+import type { PassRates } from './pass-rates.ts'
 import type {
   AcceptanceOptions,
   Candidate,
@@ -27,8 +28,11 @@ export type Named = {
   readonly needs?: Need | readonly Need[]
 }
 
-/** Judged steps, steps with known true progress, or a field of `PlayedRollout` that is costly to keep. */
-export type Need = 'verdicts' | 'progress' | RolloutField
+/**
+ * Judged steps, steps with known true progress, pass rates of earlier groups, outcomes that somebody guessed, or a field of
+ * `PlayedRollout` that is costly to keep.
+ */
+export type Need = 'verdicts' | 'progress' | 'passRates' | 'unsure' | RolloutField
 export type RolloutField =
   | 'observations'
   | 'logprobs'
@@ -130,8 +134,15 @@ export type GroupFilter = Named &
         readonly weigh?: undefined
       }
     | {
-        /** [groups] factor of the advantages of each group. 0 leaves it out, and `why` is the word for the figures. */
-        readonly weigh: (groups: readonly Group[], options: FilterOptions) => readonly GroupWeight[]
+        /**
+         * [groups] factor of the advantages of each group. 0 leaves it out, and `why` is the word for the figures. `rates` is null
+         * unless the filter needs `passRates`.
+         */
+        readonly weigh: (
+          groups: readonly Group[],
+          options: FilterOptions,
+          rates: PassRates | null,
+        ) => readonly GroupWeight[]
         readonly leavesOut?: undefined
       }
   )

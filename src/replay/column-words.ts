@@ -34,6 +34,7 @@ const COLUMN_WORDS: Readonly<Record<keyof TrajectoryRow, string>> = {
   success: 'whether the outcome counts as a success; null if the environment abstained',
   abstained: 'why the environment could not tell',
   outcome_reason: 'words of the grade',
+  unsure: 'whether the outcome was guessed, by a model or a vote; null if the environment abstained',
   ended: '`goal`, `step-limit`, `gave-up` or `context`',
   steps: 'number of actions',
   observations: '[steps + 1] before each action, and after the last',

@@ -1,10 +1,12 @@
 /** The completed iterations of a log, with all that rewards and decisions on candidates follow from. */
+import { seeRate } from '../actors/policy/pass-rates.ts'
 import type { JudgedStep, Outcome } from '../actors/policy/rewarded-rollout.ts'
 import { loggedConfig } from '../config.ts'
 import type { Config } from '../config-schema/schema.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
+import { openRateBook, type PassRates } from '../learning/pass-rates.ts'
 import type { Need } from '../learning/rules.ts'
 
 export type PlayedOut = Outcome & Pick<EventData<'TrajectoryCompleted'>, 'index'>
@@ -29,6 +31,8 @@ export type CompletedIteration = {
   readonly scored: readonly JudgedStep[]
   /** Decisions on candidates that were played. */
   readonly decisions: readonly CandidateDecision[]
+  /** Pass rates of the groups until this iteration. Null if no rule reads them. */
+  readonly rates: PassRates | null
 }
 
 type Open = {
@@ -58,12 +62,14 @@ export function* completedIterations(
 ): Generator<CompletedIteration> {
   let config = loggedConfig(startsOf(log).first.data.config)
   const iterations = new Map<number, Open>()
+  const rates = needs.has('passRates') ? openRateBook() : null
   for (const event of log.events({ types: READ })) {
     if (event.type === 'RunStarted') config = loggedConfig(event.data.config)
     else if (event.type === 'IterationPlanned')
       iterations.set(event.data.iteration, openIteration(event.data))
     else if (event.type === 'TrajectoryCompleted') {
       const { iteration, slot, purpose, outcome } = event.data
+      if (rates) seeRate(rates, event.data)
       const group = purpose === 'evaluation' ? undefined : iterations.get(iteration)?.groups.get(slot)
       if (group && outcome.kind === 'scored') group.rollouts.push(keptOf(event.data, needs))
     } else if (event.type === 'StepScored') {
@@ -86,7 +92,7 @@ export function* completedIterations(
       const { iteration } = event.data
       const open = iterations.get(iteration)
       iterations.delete(iteration)
-      if (open) yield { iteration, config, ...open }
+      if (open) yield { iteration, config, ...open, rates: rates?.until(iteration) ?? null }
     }
   }
 }

@@ -1,4 +1,5 @@
 /** A run for other tools: its trajectories with rewards and advantages, and its figures, as plain rows. */
+import { readsPassRates, seeRate } from '../actors/policy/pass-rates.ts'
 import { type BatchSettings, policyAdvantages } from '../actors/policy/policy-advantages.ts'
 import type { JudgedStep } from '../actors/policy/rewarded-rollout.ts'
 import { samplingOf } from '../actors/policy/sampling.ts'
@@ -6,6 +7,7 @@ import { loggedConfig } from '../config.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
+import { openRateBook, type RateBook } from '../learning/pass-rates.ts'
 import { type TrajectoryFacts, type TrajectoryRow, trajectoryRow } from './trajectory-row.ts'
 
 type Trajectory = LoggedEvent<'TrajectoryCompleted'>
@@ -41,6 +43,7 @@ export function* trajectoryRows(log: LogReader): Generator<TrajectoryRow> {
   let config = loggedConfig(startsOf(log).first.data.config)
   const open = new Map<number, Open>()
   const { see, row } = openRows(log)
+  const rates = openRateBook()
   for (const event of log.events({ types: READ })) {
     const iteration = 'iteration' in event.data ? open.get(event.data.iteration ?? -1) : undefined
     if (event.type === 'TaskAdded' || event.type === 'TaskProposed') see(event)
@@ -48,6 +51,7 @@ export function* trajectoryRows(log: LogReader): Generator<TrajectoryRow> {
     else if (event.type === 'IterationPlanned')
       open.set(event.data.iteration, { plan: event.data, trajectories: [], scored: [], rejected: new Set() })
     else if (event.type === 'TrajectoryCompleted') {
+      if (readsPassRates(config)) seeRate(rates, event.data)
       if (iteration && event.data.purpose !== 'evaluation') iteration.trajectories.push(event)
       else yield row(event, UNTRAINED)
     } else if (event.type === 'StepScored') iteration?.scored.push(event.data)
@@ -55,7 +59,7 @@ export function* trajectoryRows(log: LogReader): Generator<TrajectoryRow> {
       if (event.data.task !== null) iteration?.rejected.add(event.data.slot)
     } else if (event.type === 'IterationCompleted' && iteration) {
       open.delete(event.data.iteration)
-      yield* rowsOf(iteration, config, row)
+      yield* rowsOf(iteration, config, rates, row)
     }
   }
   for (const { trajectories } of open.values())
@@ -65,6 +69,7 @@ export function* trajectoryRows(log: LogReader): Generator<TrajectoryRow> {
 function* rowsOf(
   { plan, trajectories, scored, rejected }: Open,
   config: BatchSettings,
+  rates: RateBook,
   row: Elsewhere,
 ): Generator<TrajectoryRow> {
   const groups = plan.groups
@@ -81,6 +86,7 @@ function* rowsOf(
     trajectories.map(({ data }) => data),
     scored,
     config,
+    readsPassRates(config) ? rates.until(plan.iteration) : null,
   )
   const scores = new Map(rewarded.map((rollout) => [rollout.id, rollout.scores]))
   for (const trajectory of trajectories) {

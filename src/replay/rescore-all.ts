@@ -75,7 +75,7 @@ export function rescoreAll(
   const needs = needsOfAll([config, ...readable.map(({ under }) => under(config))])
   const isAsPlayed = rememberedSame()
   const counts = { iterations: 0, trajectories: 0, steps: 0 }
-  const judged = { verdicts: false, progress: false, falls: false }
+  const judged = { verdicts: false, progress: false, falls: false, unsure: false }
   for (const played of completedIterations(log, needs)) {
     const all = [...played.groups.values()].flatMap(({ rollouts }) => rollouts)
     counts.iterations++
@@ -84,6 +84,7 @@ export function rescoreAll(
     judged.verdicts ||= played.scored.some(isJudged)
     judged.progress ||= played.scored.some(({ progress }) => progress !== null)
     judged.falls ||= played.scored.some(({ fall }) => fall !== undefined)
+    judged.unsure ||= all.some(({ outcome }) => outcome.kind === 'scored' && outcome.unsure === true)
     const accepted = loggedDecisions(played)
     const was = advantagesOf(played, accepted, played.config)
     for (const { kind, under, open } of readable) {
@@ -158,6 +159,8 @@ function askedOf(
 const INPUT: { readonly [N in Need]: string } = {
   verdicts: 'verdicts',
   progress: 'true progress',
+  passRates: 'pass rates',
+  unsure: 'outcomes that were guessed (unsure)',
   observations: 'observations',
   logprobs: 'log-probabilities of steps',
   noops: 'marks of actions without effect',

@@ -152,6 +152,16 @@ export const COLUMNS = {
   outcome_reason: column('text', 'one', ({ event }) => scored(event.data)?.reason ?? null, [
     'outcome.reason',
   ]),
+  /** True if the outcome was guessed. */
+  unsure: column(
+    'flag',
+    'one',
+    ({ event: { data } }) => {
+      const told = scored(data)
+      return told && told.unsure === true
+    },
+    ['outcome.unsure'],
+  ),
   ended: field('text', 'one', 'ended'),
   steps: field('int', 'one', 'steps'),
   /** [steps + 1] and [steps]. */

@@ -5,6 +5,7 @@
 
 import type { Train } from '../actors/decider/jobs.ts'
 import { policyBatch } from '../actors/policy/batch.ts'
+import { readsPassRates, seeRate } from '../actors/policy/pass-rates.ts'
 import type { BatchSettings } from '../actors/policy/policy-advantages.ts'
 import { openSuccessPool, type SuccessPool, withSuccesses } from '../actors/policy/success-pool.ts'
 import { judgementAdvantages } from '../actors/reward-model/batch.ts'
@@ -12,6 +13,7 @@ import { testAdvantages } from '../actors/writing/test-batch.ts'
 import type { Config } from '../config.ts'
 import { settingOf } from '../environments/settings.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../events/catalogue.ts'
+import { openRateBook, type PassRates } from '../learning/pass-rates.ts'
 import { openInstructionCheck } from './instructions-check.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
@@ -38,6 +40,7 @@ export function openUpdates(): Updates {
   const iterations = new Map<number, Iteration>()
   const instructions = openInstructionCheck()
   const pool = openSuccessPool()
+  const rates = openRateBook()
   /** Judgements by pattern. Most patterns repeat, so a step keeps one small object. */
   const patterns = new Map<string, Scored['judgements']>()
 
@@ -72,6 +75,7 @@ export function openUpdates(): Updates {
     see(event, config) {
       instructions.see(event, config)
       if (config.learning.successPool) seeSuccess(pool, event)
+      if (event.type === 'TrajectoryCompleted' && readsPassRates(config)) seeRate(rates, event.data)
       if (event.type === 'TrajectoryCompleted' && event.data.purpose !== 'evaluation')
         iterationOf(event.data.iteration).trajectories.push(event.data)
       else if (event.type === 'StepScored')
@@ -87,7 +91,8 @@ export function openUpdates(): Updates {
       if (metrics.simulated === 1) return null
       const wrong = update.type === 'PolicyUpdated' ? instructions.wrong(update.data.version) : null
       if (wrong !== null) return wrong
-      const rules = forUpdate(update.type, { iteration, groups }, iterationOf(iteration), config, pool)
+      const earlier = { pool, rates: readsPassRates(config) ? rates.until(iteration) : null }
+      const rules = forUpdate(update.type, { iteration, groups }, iterationOf(iteration), config, earlier)
       // If nothing was trained (weights elsewhere, no trainer in time), there are no rollouts to check.
       const untrained = trainedOn.length === 0 && stopped !== null
       if (!untrained && rules.rollouts && rules.rollouts.join('\n') !== trainedOn.join('\n'))
@@ -100,14 +105,18 @@ export function openUpdates(): Updates {
   }
 }
 
+/** Folds of earlier iterations that enter an update. */
+type Earlier = { readonly pool: SuccessPool; readonly rates: PassRates | null }
+
 function forUpdate(
   type: NewEvent['type'],
   { iteration, groups }: Pick<Train, 'iteration' | 'groups'>,
   { trajectories, scored, written }: Iteration,
   config: BatchSettings,
-  pool: SuccessPool,
+  earlier: Earlier,
 ): { readonly rollouts: readonly string[] | null; readonly health: Readonly<Record<string, number>> } {
-  if (type === 'PolicyUpdated') return policyUpdate({ iteration, groups }, trajectories, scored, config, pool)
+  if (type === 'PolicyUpdated')
+    return policyUpdate({ iteration, groups }, trajectories, scored, config, earlier)
   // A replay loads no module of a setting. If tests judge, the config says so too.
   const by = settingOf(config.environment)?.judging?.by
   const byTests = by === 'tests' || (by === undefined && config.rewardModel.judging === 'group')
@@ -122,9 +131,9 @@ function policyUpdate(
   trajectories: readonly Trajectory[],
   scored: readonly Scored[],
   config: BatchSettings,
-  pool: SuccessPool,
+  { pool, rates }: Earlier,
 ) {
-  if (!config.learning.successPool) return policyBatch(groups, trajectories, scored, config)
+  if (!config.learning.successPool) return policyBatch(groups, trajectories, scored, config, rates)
   const { groups: filled, pooled } = withSuccesses(groups, iteration, pool)
   const all = [...trajectories, ...pooled.map(({ trajectory }) => trajectory)]
   const { rollouts, health } = policyBatch(
@@ -132,6 +141,7 @@ function policyUpdate(
     all,
     [...scored, ...pooled.flatMap((one) => one.scored)],
     config,
+    rates,
   )
   return { rollouts, health: { ...health, groupsPooled: pooled.length } }
 }

@@ -2,12 +2,14 @@
  * Explains the reward of a step: outcome, votes, the group of its comparison, and the update that used it.
  */
 
+import { readsPassRates, seeRate } from '../actors/policy/pass-rates.ts'
 import { type PolicyAdvantages, policyAdvantages } from '../actors/policy/policy-advantages.ts'
 import type { JudgedStep } from '../actors/policy/rewarded-rollout.ts'
 import type { LearningConfig } from '../config-schema/sections.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { itemAt } from '../item-at.ts'
+import { openRateBook, type PassRates } from '../learning/pass-rates.ts'
 import type { RewardWeights } from '../learning/rules.ts'
 import { configAt } from './config-at.ts'
 import { type Node, node } from './tree.ts'
@@ -42,9 +44,17 @@ export function whyStep(log: LogReader, rollout: string, step: number): Node {
 }
 
 /** Words for an outcome. A draw or partial credit shows its value. */
-function gradeOf({ value, success }: { readonly value: number; readonly success: boolean }): string {
-  if (success) return 'success'
-  return value === 0 ? 'failure' : `no success, worth ${value}`
+function gradeOf({
+  value,
+  success,
+  unsure,
+}: {
+  readonly value: number
+  readonly success: boolean
+  readonly unsure?: true | undefined
+}): string {
+  const graded = success ? 'success' : value === 0 ? 'failure' : `no success, worth ${value}`
+  return unsure ? `${graded}, as a guess` : graded
 }
 
 function noteNodes(log: LogReader, rollout: string, step: number): Node[] {
@@ -114,6 +124,7 @@ export function groupAdvantages(
     played,
     scored,
     config,
+    readsPassRates(config) ? ratesUntil(log, data.iteration) : null,
   )
   const scoredRollouts = played.filter(({ outcome }) => outcome.kind === 'scored').length
   const unused =
@@ -127,6 +138,12 @@ export function groupAdvantages(
     of: (rollout) => (unused === null ? byRollout.get(rollout) : undefined),
     unused,
   }
+}
+
+function ratesUntil(log: LogReader, iteration: number): PassRates {
+  const book = openRateBook()
+  for (const { data } of log.events({ types: ['TrajectoryCompleted'] })) seeRate(book, data)
+  return book.until(iteration)
 }
 
 /** Advantage that the config gives it among the rollouts of its task. Evaluations have none. */

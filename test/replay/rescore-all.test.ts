@@ -28,6 +28,7 @@ test('every rule has a row, the rules of the run change nothing, and a row agree
       'implicit: the log has no log-probabilities under version 0 (policy.baseLogprobs)',
       'similarity: the log has no reference solutions (environment.reference)',
       'role: the log has no roles of steps',
+      'trend: the log has no outcomes that were guessed (unsure)',
       'duration: the log has no step times',
       'step-entropy: the log has no entropies of steps (policy.entropies)',
       'drift: it changes no reward: rl status tells it',

@@ -56,7 +56,7 @@ export function environmentWorker(
       const tested = acting?.kind === 'texts' ? acting.tested?.(episode) : null
       const ended: NewEvent = {
         type: 'TrajectoryCompleted',
-        data: { ...trajectory, ...(reference ? { reference } : {}) },
+        data: { ...trajectory, ...unsureIf(trajectory, tested), ...(reference ? { reference } : {}) },
       }
       return [
         ...(tested ? testEvents(request, tested) : []),
@@ -83,6 +83,15 @@ export function environmentWorker(
       player.stop()
     },
   }
+}
+
+/** A program that ended differently twice has no sure outcome. */
+function unsureIf(
+  { outcome }: Pick<EventData<'TrajectoryCompleted'>, 'outcome'>,
+  tested: Tested | null | undefined,
+): Partial<Pick<EventData<'TrajectoryCompleted'>, 'outcome'>> {
+  const isFlaky = (tested?.flaky ?? []).length > 0
+  return isFlaky && outcome.kind === 'scored' ? { outcome: { ...outcome, unsure: true } } : {}
 }
 
 function testEvents(

@@ -26,6 +26,7 @@ import { instructedBy, notInstructed } from './instructed.ts'
 import { weighingOf } from './instructions-fold.ts'
 import { instructionLearner } from './instructions-learner.ts'
 import type { OpenedPolicy } from './opened-policy.ts'
+import { openPassRates } from './pass-rates.ts'
 import { type Form, free, numbered, promptedActing } from './prompted-acting.ts'
 import { samplingOf } from './sampling.ts'
 import { seeingActing } from './seeing-acting.ts'
@@ -91,11 +92,13 @@ export async function openEndpointPolicy(
     return {}
   }
 
+  const ratesUntil = openPassRates(config, log)
+
   /** Measures the batch that an update would have had, although nothing is learned here. */
   async function measure({ groups, iteration }: Train) {
     const played = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
     const { TrajectoryCompleted: trajectories, StepScored: scored } = played
-    const { samples, health } = policyBatch(groups, trajectories, scored, config)
+    const { samples, health } = policyBatch(groups, trajectories, scored, config, await ratesUntil(iteration))
     return {
       metrics: { ...health, trainableSamples: samples.length },
       stopped: trajectories.some(({ trainable }) => trainable)

@@ -159,7 +159,10 @@ function trajectory(one: LiveRollout, ended: Trajectory['ended']): Trajectory {
   const value = episode.outcome()
   return {
     ...placeOf(request),
-    outcome: { kind: 'scored', value, success: value === 1 },
+    outcome: {
+      ...{ kind: 'scored', value, success: value === 1 },
+      ...(episode.turn.unsure === true ? { unsure: true } : {}),
+    },
     ended,
     steps: one.actions.length,
     observations: one.observations,

@@ -26,7 +26,7 @@ const segment = z.strictObject({
 
 export const experienceEvents = {
   TrajectoryCompleted: define({
-    v: 4,
+    v: 5,
     digestVersion: 1,
     by: ['environment-worker'],
     summary:
@@ -49,6 +49,8 @@ export const experienceEvents = {
           success: z.boolean(),
           /** Words of the grade. Absent for none. */
           reason: z.string().max(4_000).optional(),
+          /** A model or a guess told it, and not the environment. Absent for a sure outcome, and before version 5. */
+          unsure: z.literal(true).optional(),
         }),
         z.strictObject({ kind: z.literal('abstained'), reason: z.string() }),
       ]),
