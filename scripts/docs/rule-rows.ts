@@ -92,7 +92,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
   row('ARPO', 'branches where the entropy jumps', 'works', '`environment.branching`, `siblings`'),
   row('WebAgent-R1', 'a compressed context', 'partly', ''),
   row('Agent-RLVR', 'hints after a failure', 'works', '`environment.hints`'),
-  row('UI-S1', 'recorded traces with patches', 'missing'),
+  row('UI-S1', 'recorded traces with patches', 'works', '`environment.traces`, `traced`'),
   row('GRPO-TCR', 'loss by token, higher clip, dual clip', 'works', '`policy.training`'),
   row('ReTool', 'tokens of tools are masked', 'works', 'masks of trajectories'),
   row('AReaL', 'bounded staleness, decoupled PPO', 'works', '`run.maxStaleness`, `policy.training.mismatch`'),

@@ -46,6 +46,7 @@ export type RolloutField =
   | 'criteria'
   | 'reference'
   | 'falls'
+  | 'traced'
 
 /** A rollout with an outcome, as a rule sees it. */
 export type PlayedRollout = {
@@ -87,6 +88,8 @@ export type PlayedRollout = {
   readonly reference?: string | null
   /** [steps] by how much the environment's estimate of the remaining steps fell. Null as above. */
   readonly falls?: readonly number[] | null
+  /** [steps] 1 if the policy chose the recorded action, -1 if that took the place of its choice, 0 beyond the trace. Null without one. */
+  readonly traced?: readonly (-1 | 0 | 1)[] | null
 }
 
 /** R[t] = outcome weight x outcome + step weight x steps[t]. An integrated reward has the weights 1 and lambda (paper section 2.2). */

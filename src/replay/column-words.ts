@@ -46,6 +46,8 @@ const COLUMN_WORDS: Readonly<Record<keyof TrajectoryRow, string>> = {
   entropies: "[steps] mean entropy of the step's sampled tokens, in nats",
   base_logprobs: "[steps] log-prob of the step's sampled tokens under version 0",
   roles: '[steps] who acted, if the setting has roles',
+  trace:
+    'steps of the recorded trace that was followed, and the steps at which the policy left it, with its choice',
   reference: "text of the task's own solution",
   trainable: 'whether token ids and log-probs are known',
   scores: '[steps] the part of the step reward beside the outcome; null if it was not trained on',

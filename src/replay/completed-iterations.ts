@@ -113,6 +113,7 @@ function openIteration({ groups, rolloutsPerTask }: EventData<'IterationPlanned'
 function keptOf(trajectory: EventData<'TrajectoryCompleted'>, needs: ReadonlySet<Need>): PlayedOut {
   const { rollout, index, outcome, steps, actions, usage, ended, observations, segments } = trajectory
   const { invalid, invalidU8, errorsU8, timing, entropiesF32, baseLogprobsF32, roles, reference } = trajectory
+  const { trace } = trajectory
   const reads = (...fields: readonly Need[]) => fields.some((field) => needs.has(field))
   return {
     ...{ rollout, index, outcome, steps, actions, usage, ended, invalid, invalidU8, errorsU8, timing },
@@ -122,6 +123,7 @@ function keptOf(trajectory: EventData<'TrajectoryCompleted'>, needs: ReadonlySet
     ...(reads('baseLogprobs') ? { baseLogprobsF32 } : {}),
     ...(reads('roles') ? { roles } : {}),
     ...(reads('reference') ? { reference } : {}),
+    ...(trace ? { trace } : {}),
   }
 }
 

@@ -178,6 +178,8 @@ export const COLUMNS = {
     'baseLogprobsF32',
   ]),
   roles: column('text', 'list', ({ event }) => event.data.roles ?? null, ['roles']),
+  /** Steps of the recorded trace, and those at which the policy left it. */
+  trace: column('json', 'one', ({ event }) => plainData(event.data.trace ?? null), ['trace']),
   reference: column('text', 'one', ({ event }) => event.data.reference ?? null, ['reference']),
   trainable: field('flag', 'one', 'trainable'),
   scores: column('double', 'list', ({ scores }) => scores),

@@ -32,6 +32,7 @@ export function whyStep(log: LogReader, rollout: string, step: number): Node {
       purpose,
       'policy version': policyVersion,
       outcome: `${result}${outcome.kind === 'scored' && outcome.reason ? ` (${outcome.reason})` : ''}, ended by ${ended} after ${steps} steps`,
+      ...chosenInstead(trajectory, step),
       ...placed(trajectory, log),
     },
     [
@@ -41,6 +42,15 @@ export function whyStep(log: LogReader, rollout: string, step: number): Node {
       ...updateNode(log, rollout, iteration),
     ],
   )
+}
+
+/** Tells of a step at which the recorded action took the place of the policy's choice. */
+function chosenInstead(
+  { data }: LoggedEvent<'TrajectoryCompleted'>,
+  step: number,
+): Readonly<Record<string, string>> {
+  const left = data.trace?.left.find((one) => one.step === step)
+  return left ? { 'the policy chose': left.chosen } : {}
 }
 
 /** Words for an outcome. A draw or partial credit shows its value. */

@@ -18,6 +18,7 @@ import { cosineOfCurves, trend } from '../../src/learning/published/trend.ts'
 import { truncated } from '../../src/learning/published/truncated.ts'
 import { variance } from '../../src/learning/published/variance.ts'
 import { voidTurn } from '../../src/learning/published/void-turn.ts'
+import { returnsOf } from '../../src/learning/returns.ts'
 import { judgedParts } from '../../src/learning/reward.ts'
 import type { PlayedRollout } from '../../src/learning/rules.ts'
 import { STEP_REWARDS } from '../../src/learning/step-rewards.ts'
@@ -272,6 +273,28 @@ test('trend: equal curves stay, under 2 points none does, and the order of rollo
       for (const task of ['p', 'q', 'r']) assert.equal(one.of(task), other.of(task))
     }),
   )
+})
+
+test('traced: kept steps pay, departures cost, and a return ends where the policy left the trace', () => {
+  const rule = STEP_REWARDS.find(({ name }) => name === 'traced')
+  const actions = ['a', 'b', 'c', 'd']
+  const one: PlayedRollout = { ...PLAYED, value: 0.5, actions, traced: [1, 1, -1, 0] }
+  assert.equal(rule?.parts(one, { score: 'sampled' }), { outcome: 0, steps: [1, 1, -1, 0] })
+  const free = rule?.parts({ ...one, traced: null }, { score: 'sampled' })
+  assert.equal(free, { outcome: 0, steps: [0, 0, 0, 0] })
+  const rewarded = { id: 'a', task: 't', outcome: -1 as const, graded: 0.5, scores: [1, 1, -1, 0] }
+  const weights = { outcome: 1, step: 1 }
+  const cuts = [false, false, true, false]
+  assert.equal([...returnsOf(rewarded, { weights }, 0.5, cuts)], [1.5, 1, -1, 0.5])
+  assert.equal([...returnsOf(rewarded, { weights }, 0.5)], [1.3125, 0.625, -0.75, 0.5])
+  const other: PlayedRollout = { ...one, id: 'b', traced: [1, 1, 1, 1], value: 1 }
+  const group = [rewarded, { ...rewarded, id: 'b', graded: 1, scores: [1, 1, 1, 1] }]
+  const tuned = stepIndex.tuned({ gamma: 0.5, episode: 1, scale: 'none' })
+  const { byRollout } = advantages(group, tuned, options, byId([one, other]))
+  // Returns of b are 1.9375, 1.875, 1.75 and 1.5 + 0.5; episodes are worth 1.5 and 5.
+  const returns = [2, 2, 2, 2]
+  for (const [t, value] of [1.5, 1, -1, 0.5].entries())
+    close((byRollout.get('a') ?? [])[t] ?? 0, (value - (returns[t] ?? 0)) / 2 - 1.75)
 })
 
 test('negative-scale: failures count less where success is rare, and pushes up as before', () => {

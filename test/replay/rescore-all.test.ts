@@ -27,6 +27,7 @@ test('every rule has a row, the rules of the run change nothing, and a row agree
       'principles: the log has no criteria of votes (rewardModel.criteria)',
       'implicit: the log has no log-probabilities under version 0 (policy.baseLogprobs)',
       'similarity: the log has no reference solutions (environment.reference)',
+      'traced: the log has no rollouts on recorded traces (environment.traces)',
       'role: the log has no roles of steps',
       'trend: the log has no outcomes that were guessed (unsure)',
       'duration: the log has no step times',

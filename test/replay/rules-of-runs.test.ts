@@ -14,9 +14,9 @@ test('committed runs of programs and of pages have rows for all rules, and say w
   for (const [name, lacking] of [
     [
       'run-coding',
-      ['progress', 'outlook', 'checklist', 'principles', 'similarity', 'role', 'trend', 'drift'],
+      ['progress', 'outlook', 'checklist', 'principles', 'similarity', 'traced', 'role', 'trend', 'drift'],
     ],
-    ['run-web', ['outlook', 'similarity', 'role', 'trend', 'drift']],
+    ['run-web', ['outlook', 'similarity', 'traced', 'role', 'trend', 'drift']],
   ] as const) {
     const log = openLogReader(unpackFixture(root, name).log)
     const replayed = replay(log)

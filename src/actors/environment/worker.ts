@@ -10,6 +10,8 @@ import { beginInside } from '../rollout/begin-inside.ts'
 import { framesRecorded, pictureTaker } from '../rollout/frames.ts'
 import { openTaskBook, startedFrom } from '../rollout/log-queries.ts'
 import { createPlayer } from '../rollout/player.ts'
+import { readTraces } from '../rollout/recorded-actions.ts'
+import { openTracing } from '../rollout/tracing.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
 import type { JobContext, Worker } from '../runtime/worker.ts'
 import { loadTasks } from './load-tasks.ts'
@@ -22,13 +24,15 @@ export type Playing = {
   readonly looks: boolean
   /** Whether trajectories hold the solution of their task. */
   readonly reference?: boolean
+  /** File with actions of others in tasks of the run. */
+  readonly traces?: string
   /** Rollouts at a time. */
   readonly slots: number
 }
 
 export function environmentWorker(
   { workers, deadlines }: RunConfig,
-  { looks, slots, reference: tells = false }: Playing,
+  { looks, slots, traces, reference: tells = false }: Playing,
   opened: OpenSetting,
   log: LogClient,
 ): Worker {
@@ -51,7 +55,11 @@ export function environmentWorker(
       const from = request.start
         ? await beginInside(environment, task, request, await startedFrom(log, request.start.rollout))
         : undefined
-      const { trajectory, episode, frames } = await player.playOut(request, task, from)
+      const tracing =
+        request.patches === undefined
+          ? undefined
+          : openTracing(await tasks.traceOf(request.task), request.patches)
+      const { trajectory, episode, frames } = await player.playOut(request, task, from, tracing)
       const reference = tells ? await setting.reference?.(environment, task) : null
       const tested = acting?.kind === 'texts' ? acting.tested?.(episode) : null
       const ended: NewEvent = {
@@ -77,7 +85,11 @@ export function environmentWorker(
   }
 
   return {
-    jobs: { 'load-tasks': (input) => loadTasks(environment, input), play },
+    jobs: {
+      'load-tasks': (input) =>
+        loadTasks(environment, input, traces === undefined ? null : readTraces(traces)),
+      play,
+    },
     queues: [rolloutQueue(deadlines.rolloutSeconds * 1000, slots)],
     async close() {
       player.stop()
