@@ -19,7 +19,7 @@ export type PassRates = {
 }
 
 /** A rollout with an outcome. */
-export type RatedRollout = {
+type RatedRollout = {
   readonly task: string
   readonly iteration: number
   /** Outcome in [0, 1]. */

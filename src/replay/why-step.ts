@@ -9,7 +9,7 @@ import type { LearningConfig } from '../config-schema/sections.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { itemAt } from '../item-at.ts'
-import { openRateBook, type PassRates } from '../learning/pass-rates.ts'
+import { openRateBook, type PassRates, type RateBook } from '../learning/pass-rates.ts'
 import type { RewardWeights } from '../learning/rules.ts'
 import { configAt } from './config-at.ts'
 import { type Node, node } from './tree.ts'
@@ -150,10 +150,17 @@ export function groupAdvantages(
   }
 }
 
+/** Pass rates of a log so far. A page asks for many steps, and the log may grow between them. */
+const ratesOf = new WeakMap<LogReader, { readonly book: RateBook; next: number }>()
+
 function ratesUntil(log: LogReader, iteration: number): PassRates {
-  const book = openRateBook()
-  for (const { data } of log.events({ types: ['TrajectoryCompleted'] })) seeRate(book, data)
-  return book.until(iteration)
+  const known = ratesOf.get(log) ?? { book: openRateBook(), next: 1 }
+  ratesOf.set(log, known)
+  for (const { position, data } of log.events({ from: known.next, types: ['TrajectoryCompleted'] })) {
+    seeRate(known.book, data)
+    known.next = position + 1
+  }
+  return known.book.until(iteration)
 }
 
 /** Advantage that the config gives it among the rollouts of its task. Evaluations have none. */

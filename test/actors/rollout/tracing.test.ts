@@ -1,4 +1,5 @@
 /** Play on recorded traces: the recorded action takes the place of another choice, up to a bound. */
+import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { playedRollout } from '../../../src/actors/policy/rewarded-rollout.ts'
@@ -60,6 +61,36 @@ async function play(choices: readonly string[], trace: readonly string[], patche
 }
 
 const LEFT = ['left', 'left', 'left', 'left']
+
+test('whatever is chosen, what is taken is the trace, and every departure is told', () => {
+  const word = fc.constantFrom('left', 'right', 'up')
+  const words = fc.array(word, { minLength: 1, maxLength: 8 })
+  fc.assert(
+    fc.property(words, words, fc.nat(3), (trace, choices, patches) => {
+      const tracing = openTracing(trace, patches)
+      const taken: string[] = []
+      for (const chosen of choices) {
+        if (tracing.isLost()) break
+        taken.push(tracing.follow(taken.length, chosen))
+      }
+      const followed = Math.min(taken.length, trace.length)
+      assert.equal(taken.slice(0, followed), trace.slice(0, followed))
+      assert.equal(taken.slice(followed), choices.slice(followed, taken.length))
+      const { steps, left } = tracing.told()
+      assert.is(steps, trace.length)
+      assert.equal(
+        left,
+        taken.flatMap((action, step) =>
+          action === choices[step] ? [] : [{ step, chosen: choices[step] ?? '' }],
+        ),
+      )
+      assert.ok(left.length <= patches + 1)
+      const value = tracing.value(taken.length)
+      if (left.length === 0) assert.is(value, null)
+      else assert.ok(value !== null && value >= 0 && value < 1)
+    }),
+  )
+})
 
 test('a policy that stays on the trace is told by the environment how it ended', async () => {
   const { trajectory } = await play(LEFT, LEFT, 0)
