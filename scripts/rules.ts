@@ -28,6 +28,7 @@ const OWN: Readonly<Record<string, readonly string[]>> = {
   window: [ANY_OUTCOME, 'policy.contextTokens=96'],
   similarity: [],
   outside: [ANY_OUTCOME, 'environment.maxSteps=20'],
+  'semi-online': ['environment.maxSteps=20'],
   'a-lol': [ANY_OUTCOME, 'environment.maxSteps=20'],
   // Both iterations play the same tasks, and some of them are solved.
   'success-pool': ['environment.tasks=2', 'environment.tasksPerIteration=2', ANY_OUTCOME],

@@ -9,6 +9,7 @@ import { runFolder } from '../src/broker/connection.ts'
 import type { LoggedEvent } from '../src/events/catalogue.ts'
 import { digestOf } from '../src/events/digest.ts'
 import { openLogReader } from '../src/events/log-reader.ts'
+import { replay } from '../src/replay/replay.ts'
 import { type Spoil, startFaultProxy } from './support/fault-proxy.ts'
 import { eventsBelow } from './support/logged.ts'
 import { type Started, startHead, startProcess } from './support/processes.ts'
@@ -134,6 +135,20 @@ const SPOILS: readonly Spoil[] = [
   ...[{ status: 429 }, { status: 429, retryAfter: 0.2 }, { status: 500 }, { status: 500 }, { status: 503 }],
   ...(['reset', 'truncated', 'empty-choices'] as const),
 ]
+
+test('figures of an update that nobody makes count the pool of successes, and the curves of tasks', async () => {
+  const words = ['rewardModel.mode=off', 'learning.reward=outcome', 'adaptation.enabled=false']
+  const head = startLoop('pooled', address, [...words, 'learning.successPool=true', 'learning.filter=trend'])
+  assert.is(await head.status, 0, head.output())
+  const updates = eventsOf('pooled', ['PolicyUpdated']).filter(({ data }) => data.version > 0)
+  assert.ok(updates.every(({ data }) => data.metrics.groupsPooled !== undefined))
+  const log = openLogReader(runFolder('pooled', root).log)
+  try {
+    assert.is(replay(log).difference, null)
+  } finally {
+    log.close()
+  }
+})
 
 test('spoiled answers lose no rollout and change none: the events are those of the undisturbed run', async () => {
   const slow: Readonly<Record<number, Spoil>> = { 6: 'hang', 9: 'drip' }

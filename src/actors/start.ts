@@ -267,11 +267,12 @@ async function openWorkerOn(
 /** On the head's machine its processes share the cores. */
 function playingOf(config: Config): Playing {
   const processes = isChild() ? config.run.workers.environment : 1
-  const { reference } = config.environment
+  const { reference, traces } = config.environment
   return {
     looks: looksOn(config),
     slots: rolloutsAtATime(config, { processes }),
     ...(reference ? { reference } : {}),
+    ...(traces ? { traces: traces.file } : {}),
   }
 }
 

@@ -26,7 +26,7 @@ export function openNoGrade(): UserWorker {
   return {
     call: async (_args, _ms, other) => ({
       kind: 'value',
-      value: other === undefined ? { score: 0.5, reason: 'nobody graded it' } : null,
+      value: other === undefined ? { score: 0.5, reason: 'nobody graded it', unsure: true } : null,
     }),
     close() {},
   }

@@ -5,17 +5,24 @@ import type { CallResult } from './worker.ts'
 
 /** As the gateway takes it. */
 export type Told =
-  | { readonly success: boolean; readonly score?: number; readonly reason?: string }
-  | { readonly score: number; readonly reason?: string }
+  | {
+      readonly success: boolean
+      readonly score?: number
+      readonly reason?: string
+      readonly unsure?: boolean
+    }
+  | { readonly score: number; readonly reason?: string; readonly unsure?: boolean }
   | { readonly abstained: string }
   /** The outcome comes later, by somebody else. */
   | { readonly pending: true }
   | { readonly failed: 'agent' | 'env' | 'infra'; readonly error: string }
 
 const reason = z.string().max(4_000).optional()
+/** The grade is a guess, e.g. of a model. */
+const unsure = z.boolean().optional()
 const outcome = z.union([
-  z.object({ success: z.boolean(), score: z.number().min(0).max(1).optional(), reason }),
-  z.object({ score: z.number().min(0).max(1), reason }),
+  z.object({ success: z.boolean(), score: z.number().min(0).max(1).optional(), reason, unsure }),
+  z.object({ score: z.number().min(0).max(1), reason, unsure }),
   z.object({ pending: z.literal(true) }),
   z.object({ abstained: z.union([z.string().max(2_000), z.literal(true)]) }),
 ])

@@ -24,7 +24,7 @@ const CALL_MS = 120_000
 const TYPESETTING = /\\[a-z]+|[{}$\s]/gi
 
 /**
- * Opens a grade that asks a model. Its value is `{ score, reason }`, or `{ abstained }` if the model gave no number from
+ * Opens a grade that asks a model. Its value is `{ score, reason, unsure }`, or `{ abstained }` if the model gave no number from
  * 0 to 1: that is never a reward of 0.
  *
  * @param rubric text of the rubric
@@ -63,13 +63,15 @@ export function openRubric(rubric: string, judge: Judge): UserWorker {
 }
 
 /** Reads the grade in an answer: the number in its last box, and the text before. */
-export function readGrade(text: string): { score: number; reason: string } | { abstained: string } {
+export function readGrade(
+  text: string,
+): { score: number; reason: string; unsure: true } | { abstained: string } {
   const number = lastBox(text)?.replace(TYPESETTING, '')
   const score = number !== undefined && /^(\d+(\.\d*)?|\.\d+)$/.test(number) ? Number(number) : null
   if (score === null || score > 1)
     return { abstained: `the judge gave no grade from 0 to 1: ${text.slice(-200).trim()}` }
   const reason = text.slice(0, text.lastIndexOf('\\boxed{')).trim()
-  return { score, reason: reason.slice(-MOST_REASON) }
+  return { score, reason: reason.slice(-MOST_REASON), unsure: true }
 }
 
 function transcriptText(messages: readonly unknown[]): string {

@@ -1,6 +1,6 @@
 /** The section `environment`. */
 import { z } from 'zod'
-import { count, expert, moduleName, positive, rule, section } from './values.ts'
+import { count, expert, moduleName, positive, rule, section, share } from './values.ts'
 
 /** Keys of every setting. config/with-setting.ts adds those of the setting that a config names. */
 const environmentShape = {
@@ -104,6 +104,25 @@ const environmentShape = {
     .max(1)
     .optional()
     .describe('Share of groups that begin inside of a logged success of their task.'),
+  traces: z
+    .strictObject({
+      file: z
+        .string()
+        .min(1)
+        .describe(
+          'JSON lines with `task` and `actions`, one a task, as `rl export --format jsonl` writes them.',
+        ),
+      patches: count
+        .default(1)
+        .describe(
+          'Most times that the recorded action takes the place of another choice. With one more departure the rollout ends.',
+        ),
+      share: share.default(1).describe('Share of the groups of such tasks that follow their trace.'),
+    })
+    .optional()
+    .describe(
+      'Training rollouts follow the recorded actions of their task, and are told where the policy leaves them (UI-S1). The reward `traced` reads it.',
+    ),
   refill: z
     .number()
     .min(1)

@@ -14,7 +14,7 @@ export const learning = section({
     'How rewards become advantages. They are standardised over the rollouts at the same step (`step-index`, as published), over all steps of the `task`, against the other rollouts (`leave-one-out`), with outcome and step parts apart (`separate`), over steps in the same state (`state-groups`), or by a rule of yours. `filtered` imitates rollouts that succeeded, `weighted` imitates all by exp(advantage).',
   ),
   filter: rule('accuracy').describe(
-    'Which tasks train the policy: by `accuracy` (`policyAccuracyRange` and `mixedOutcomes`), by their `variance`, or by a rule of yours.',
+    'Which tasks train the policy: by `accuracy` (`policyAccuracyRange` and `mixedOutcomes`), by their `variance`, by the `trend` of their pass rates if their outcomes are guesses, or by a rule of yours.',
   ),
   rollouts: z
     .array(z.string().min(1))

@@ -60,6 +60,7 @@ function checkLogged(config: Config, refuse: Refuse): void {
     ['entropies', entropies, 'policy.entropies=true'],
     ['baseLogprobs', baseLogprobs, 'policy.baseLogprobs=true'],
     ['reference', environment.reference, 'environment.reference=true'],
+    ['traced', environment.traces, 'environment.traces.file=FILE'],
     ['criteria', rewardModel.criteria, 'rewardModel.criteria=causes, or a list of criteria'],
   ] as const
   for (const [need, key, set] of logged) {
@@ -140,11 +141,28 @@ function checkPlayed(config: Config, refuse: Refuse): void {
   if (branching === 'entropy' && !policy.expert.entropies)
     refuse('environment.branching', 'the log would hold no entropies', 'add --set policy.entropies=true')
   if (hints && !judged) refuse('environment.hints', 'nobody judges, so there is no complaint', 'leave it out')
+  checkTraces(config, refuse)
   const acting = settingOf(environment)?.acting
   const chooses = acting?.kind !== 'texts' && policy.acting === 'choices' && policy.provider === 'local'
   checkOutside({ environment, policy, learning }, chooses, refuse)
   if (hints && !chooses)
     refuse('environment.hints', 'only a local model that chooses commands is given hints', 'leave it out')
+}
+
+/** Refuses traces that other ways of playing leave no room for, and verdicts on actions that the policy did not choose. */
+function checkTraces({ environment, rewardModel }: Config, refuse: Refuse): void {
+  const { traces, player, branching, starts } = environment
+  if (traces === undefined) return
+  const key = 'environment.traces'
+  if (player === 'gateway') refuse(key, 'agents outside choose their own actions', 'leave it out')
+  if (branching !== undefined || starts !== undefined)
+    refuse(key, 'a rollout follows a trace from its start', 'leave environment.branching and starts out')
+  if (rewardModel.mode !== 'off')
+    refuse(
+      key,
+      'a judge would read the recorded action where the policy chose another',
+      'add --set rewardModel.mode=off --set learning.reward=traced',
+    )
 }
 
 /** Refuses outside trajectories that nothing could learn from. */

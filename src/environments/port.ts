@@ -36,6 +36,8 @@ export type Turn = {
   readonly void?: boolean
   /** Name of who acts next, if a setting has several roles. Then every turn has one. */
   readonly role?: string
+  /** True in the last turn if the outcome is a guess, e.g. of a model or a vote. */
+  readonly unsure?: boolean
 }
 
 /** A tool that a model may call. */

@@ -59,6 +59,7 @@ const episodeSchema = z.looseObject({
     done: z.boolean(),
     ended: z.enum(['goal', 'step-limit', 'gave-up']).nullable(),
     role: z.string().min(1).max(256).optional(),
+    unsure: z.boolean().optional(),
   }),
   steps: z.int().nonnegative(),
   tools: toolsSchema.optional(),

@@ -7,6 +7,8 @@ import type { Ending, Note } from './open-rollout.ts'
 const observation = z.string().max(100_000).optional()
 /** Words of the grade. */
 const reason = z.string().max(4_000).optional()
+/** The teller is a model, or guesses. */
+const unsure = z.boolean().optional()
 const schema = z.union([
   z.strictObject({
     /** In [0, 1]. If it is left out, it is 1 for success and 0 for failure. */
@@ -15,12 +17,14 @@ const schema = z.union([
     ended: z.enum(['goal', 'step-limit', 'gave-up', 'context']).optional(),
     observation,
     reason,
+    unsure,
   }),
   z.strictObject({
     score: z.number().min(0).max(1),
     ended: z.enum(['goal', 'step-limit', 'gave-up', 'context']).optional(),
     observation,
     reason,
+    unsure,
   }),
   z.strictObject({ pending: z.literal(true) }),
   z.strictObject({ abstained: z.string().max(2000), observation }),
@@ -74,7 +78,13 @@ export function readOutcome(json: unknown): Ending {
   return {
     kind: 'outcome',
     outcome: {
-      outcome: { kind: 'scored', value, success, ...(said.reason ? { reason: said.reason } : {}) },
+      outcome: {
+        kind: 'scored',
+        value,
+        success,
+        ...(said.reason ? { reason: said.reason } : {}),
+        ...(said.unsure ? { unsure: true } : {}),
+      },
       ended: said.ended ?? (success ? 'goal' : 'gave-up'),
       observation: said.observation ?? '',
     },

@@ -3,8 +3,18 @@
 import { RlError } from '../errors.ts'
 import { itemAt } from '../item-at.ts'
 import { groupByTask } from './advantage.ts'
+import type { PassRates } from './pass-rates.ts'
+import { trend } from './published/trend.ts'
 import { variance } from './published/variance.ts'
-import type { FilterOptions, GradedTally, Group, GroupFilter, GroupWeight, PlayedRollout } from './rules.ts'
+import {
+  type FilterOptions,
+  type GradedTally,
+  type Group,
+  type GroupFilter,
+  type GroupWeight,
+  needsOf,
+  type PlayedRollout,
+} from './rules.ts'
 import type { Outcome, RewardedRollout, Tally } from './terms.ts'
 
 /** Keeps every task in the range. If asked, its outcomes must differ. */
@@ -25,7 +35,7 @@ const ACCURACY = {
   },
 } satisfies Tallying
 
-export const GROUP_FILTERS: readonly GroupFilter[] = [ACCURACY, variance]
+export const GROUP_FILTERS: readonly GroupFilter[] = [ACCURACY, variance, trend]
 
 export type Filtered<T> = {
   readonly kept: readonly T[]
@@ -78,6 +88,7 @@ export type WeighedGroups = Filtered<RewardedRollout> & {
  * Asks a filter of any form about the tasks of a batch.
  *
  * @param played the same rollouts by id
+ * @param rates of the groups so far. A filter that does not name them gets none
  * @throws RlError `rule.result` if the filter does not weigh each group
  */
 export function weighGroups(
@@ -85,13 +96,14 @@ export function weighGroups(
   played: ReadonlyMap<string, PlayedRollout>,
   options: FilterOptions,
   filter: GroupFilter,
+  rates: PassRates | null = null,
 ): WeighedGroups {
   const groups = [...groupByTask(rollouts)].map(([task, rewarded]): Group => {
     const outcomes = rewarded.map(({ outcome, graded }) => graded ?? outcome)
     const own = rewarded.flatMap(({ id }) => played.get(id) ?? [])
     return { ...tallyOf(rewarded), outcomes, task, rewarded, played: own }
   })
-  const found = asked(filter, groups, options)
+  const found = asked(filter, groups, options, needsOf(filter).includes('passRates') ? rates : null)
   const weights = new Map<string, number>()
   const leftOut: Record<string, number> = {}
   for (const [i, { task }] of groups.entries()) {
@@ -106,13 +118,14 @@ function asked(
   filter: GroupFilter,
   groups: readonly Group[],
   options: FilterOptions,
+  rates: PassRates | null,
 ): readonly GroupWeight[] {
   if (filter.weigh === undefined)
     return groups.map((group) => {
       const why = filter.leavesOut(group, options)
       return { weight: why === null ? 1 : 0, why }
     })
-  const found = filter.weigh(groups, options)
+  const found = filter.weigh(groups, options, rates)
   if (found.length === groups.length && found.every(({ weight }) => weight >= 0 && weight < Infinity))
     return found
   throw new RlError(`the filter '${filter.name}' gave ${groups.length} groups no finite weight each`, {

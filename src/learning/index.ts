@@ -28,6 +28,7 @@ export {
 } from './judge-advantage.ts'
 export { type JudgeQuality, judgeQuality, type LabelledStep } from './judge-quality.ts'
 export { averageAtK, majorityAtK, passAtK } from './pass-at-k.ts'
+export type { PassRate, PassRates } from './pass-rates.ts'
 export { outcomeOf, stepReward, stepScore } from './reward.ts'
 export type {
   AcceptanceRule,

@@ -7,19 +7,23 @@ import type { RewardedRollout } from './terms.ts'
  * Q_t = g^(T-1-t) w_o O + w_s (sum over j >= t of g^(j-t) S_j).
  *
  * @param gamma g, in [0, 1]
+ * @param cuts [steps] true at steps whose action was replaced: what follows pays neither them nor the steps before (UI-S1, code)
  * @returns [steps]
  */
 export function returnsOf(
   rollout: RewardedRollout,
   { weights }: Pick<GroupOptions, 'weights'>,
   gamma: number,
+  cuts: readonly boolean[] = [],
 ): Float64Array {
   const own = Float64Array.from(rollout.scores, (score) => weights.step * score)
   let after = 0
   for (let t = own.length - 1; t >= 0; t--) {
     const paid = t === own.length - 1 ? weights.outcome * worthOf(rollout) : 0
-    after = (own[t] ?? 0) + paid + gamma * after
-    own[t] = after
+    const cut = cuts[t] === true
+    const value = cut ? (own[t] ?? 0) : (own[t] ?? 0) + paid + gamma * after
+    own[t] = value
+    after = cut ? 0 : value
   }
   return own
 }

@@ -4,6 +4,7 @@
  * again. All chance in a rule comes from the seed that it is given.
  */
 import type { Seed } from '../random.ts'
+import type { PassRates } from './pass-rates.ts'
 import type {
   AcceptanceOptions,
   Candidate,
@@ -27,8 +28,11 @@ export type Named = {
   readonly needs?: Need | readonly Need[]
 }
 
-/** Judged steps, steps with known true progress, or a field of `PlayedRollout` that is costly to keep. */
-export type Need = 'verdicts' | 'progress' | RolloutField
+/**
+ * Judged steps, steps with known true progress, pass rates of earlier groups, outcomes that somebody guessed, or a field of
+ * `PlayedRollout` that is costly to keep.
+ */
+export type Need = 'verdicts' | 'progress' | 'passRates' | 'unsure' | RolloutField
 export type RolloutField =
   | 'observations'
   | 'logprobs'
@@ -42,6 +46,7 @@ export type RolloutField =
   | 'criteria'
   | 'reference'
   | 'falls'
+  | 'traced'
 
 /** A rollout with an outcome, as a rule sees it. */
 export type PlayedRollout = {
@@ -83,6 +88,8 @@ export type PlayedRollout = {
   readonly reference?: string | null
   /** [steps] by how much the environment's estimate of the remaining steps fell. Null as above. */
   readonly falls?: readonly number[] | null
+  /** [steps] 1 if the policy chose the recorded action, -1 if that took the place of its choice, 0 beyond the trace. Null without one. */
+  readonly traced?: readonly (-1 | 0 | 1)[] | null
 }
 
 /** R[t] = outcome weight x outcome + step weight x steps[t]. An integrated reward has the weights 1 and lambda (paper section 2.2). */
@@ -130,8 +137,15 @@ export type GroupFilter = Named &
         readonly weigh?: undefined
       }
     | {
-        /** [groups] factor of the advantages of each group. 0 leaves it out, and `why` is the word for the figures. */
-        readonly weigh: (groups: readonly Group[], options: FilterOptions) => readonly GroupWeight[]
+        /**
+         * [groups] factor of the advantages of each group. 0 leaves it out, and `why` is the word for the figures. `rates` is null
+         * unless the filter needs `passRates`.
+         */
+        readonly weigh: (
+          groups: readonly Group[],
+          options: FilterOptions,
+          rates: PassRates | null,
+        ) => readonly GroupWeight[]
         readonly leavesOut?: undefined
       }
   )

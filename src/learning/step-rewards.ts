@@ -6,6 +6,7 @@ import { pessimistic } from './published/pessimistic.ts'
 import { principles } from './published/principles.ts'
 import { similarity } from './published/similarity.ts'
 import { tiers } from './published/tiers.ts'
+import { traced } from './published/traced.ts'
 import { judgedParts } from './reward.ts'
 import type { StepRewardRule } from './rules.ts'
 
@@ -69,4 +70,5 @@ export const STEP_REWARDS: readonly StepRewardRule[] = [
   principles,
   implicit,
   similarity,
+  traced,
 ]

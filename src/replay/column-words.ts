@@ -34,6 +34,7 @@ const COLUMN_WORDS: Readonly<Record<keyof TrajectoryRow, string>> = {
   success: 'whether the outcome counts as a success; null if the environment abstained',
   abstained: 'why the environment could not tell',
   outcome_reason: 'words of the grade',
+  unsure: 'whether the outcome was guessed, by a model or a vote; null if the environment abstained',
   ended: '`goal`, `step-limit`, `gave-up` or `context`',
   steps: 'number of actions',
   observations: '[steps + 1] before each action, and after the last',
@@ -45,6 +46,8 @@ const COLUMN_WORDS: Readonly<Record<keyof TrajectoryRow, string>> = {
   entropies: "[steps] mean entropy of the step's sampled tokens, in nats",
   base_logprobs: "[steps] log-prob of the step's sampled tokens under version 0",
   roles: '[steps] who acted, if the setting has roles',
+  trace:
+    'steps of the recorded trace that was followed, and the steps at which the policy left it, with its choice',
   reference: "text of the task's own solution",
   trainable: 'whether token ids and log-probs are known',
   scores: '[steps] the part of the step reward beside the outcome; null if it was not trained on',

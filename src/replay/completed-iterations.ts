@@ -1,4 +1,5 @@
 /** The completed iterations of a log, with all that rewards and decisions on candidates follow from. */
+import { seeRate } from '../actors/policy/pass-rates.ts'
 import type { JudgedStep, Outcome } from '../actors/policy/rewarded-rollout.ts'
 import { loggedConfig } from '../config.ts'
 import type { Config } from '../config-schema/schema.ts'
@@ -6,6 +7,7 @@ import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
 import { wholeTrajectory } from '../events/stored-segments.ts'
+import { openRateBook, type PassRates } from '../learning/pass-rates.ts'
 import type { Need } from '../learning/rules.ts'
 
 export type PlayedOut = Outcome & Pick<EventData<'TrajectoryCompleted'>, 'index'>
@@ -30,6 +32,8 @@ export type CompletedIteration = {
   readonly scored: readonly JudgedStep[]
   /** Decisions on candidates that were played. */
   readonly decisions: readonly CandidateDecision[]
+  /** Pass rates of the groups until this iteration. Null if no rule reads them. */
+  readonly rates: PassRates | null
 }
 
 type Open = {
@@ -59,12 +63,14 @@ export function* completedIterations(
 ): Generator<CompletedIteration> {
   let config = loggedConfig(startsOf(log).first.data.config)
   const iterations = new Map<number, Open>()
+  const rates = needs.has('passRates') ? openRateBook() : null
   for (const event of log.events({ types: READ })) {
     if (event.type === 'RunStarted') config = loggedConfig(event.data.config)
     else if (event.type === 'IterationPlanned')
       iterations.set(event.data.iteration, openIteration(event.data))
     else if (event.type === 'TrajectoryCompleted') {
       const { iteration, slot, purpose, outcome } = event.data
+      if (rates) seeRate(rates, event.data)
       const group = purpose === 'evaluation' ? undefined : iterations.get(iteration)?.groups.get(slot)
       if (group && outcome.kind === 'scored') group.rollouts.push(keptOf(event.data, needs, log))
     } else if (event.type === 'StepScored') {
@@ -87,7 +93,7 @@ export function* completedIterations(
       const { iteration } = event.data
       const open = iterations.get(iteration)
       iterations.delete(iteration)
-      if (open) yield { iteration, config, ...open }
+      if (open) yield { iteration, config, ...open, rates: rates?.until(iteration) ?? null }
     }
   }
 }
@@ -112,6 +118,7 @@ function keptOf(
 ): PlayedOut {
   const { rollout, index, outcome, steps, actions, usage, ended, observations } = trajectory
   const { invalid, invalidU8, errorsU8, timing, entropiesF32, baseLogprobsF32, roles, reference } = trajectory
+  const { trace } = trajectory
   const reads = (...fields: readonly Need[]) => fields.some((field) => needs.has(field))
   return {
     ...{ rollout, index, outcome, steps, actions, usage, ended, invalid, invalidU8, errorsU8, timing },
@@ -121,6 +128,7 @@ function keptOf(
     ...(reads('baseLogprobs') ? { baseLogprobsF32 } : {}),
     ...(reads('roles') ? { roles } : {}),
     ...(reads('reference') ? { reference } : {}),
+    ...(trace ? { trace } : {}),
   }
 }
 

@@ -1,4 +1,5 @@
 /** A run for other tools: its trajectories with rewards and advantages, and its figures, as plain rows. */
+import { readsPassRates, seeRate } from '../actors/policy/pass-rates.ts'
 import { type BatchSettings, policyAdvantages } from '../actors/policy/policy-advantages.ts'
 import type { JudgedStep } from '../actors/policy/rewarded-rollout.ts'
 import { samplingOf } from '../actors/policy/sampling.ts'
@@ -7,6 +8,7 @@ import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
 import { wholeTrajectory } from '../events/stored-segments.ts'
+import { openRateBook, type RateBook } from '../learning/pass-rates.ts'
 import { type TrajectoryFacts, type TrajectoryRow, trajectoryRow } from './trajectory-row.ts'
 
 type Trajectory = LoggedEvent<'TrajectoryCompleted'>
@@ -42,6 +44,7 @@ export function* trajectoryRows(log: LogReader): Generator<TrajectoryRow> {
   let config = loggedConfig(startsOf(log).first.data.config)
   const open = new Map<number, Open>()
   const { see, row } = openRows(log)
+  const rates = openRateBook()
   for (const event of log.events({ types: READ })) {
     const iteration = 'iteration' in event.data ? open.get(event.data.iteration ?? -1) : undefined
     if (event.type === 'TaskAdded' || event.type === 'TaskProposed') see(event)
@@ -49,6 +52,7 @@ export function* trajectoryRows(log: LogReader): Generator<TrajectoryRow> {
     else if (event.type === 'IterationPlanned')
       open.set(event.data.iteration, { plan: event.data, trajectories: [], scored: [], rejected: new Set() })
     else if (event.type === 'TrajectoryCompleted') {
+      if (readsPassRates(config)) seeRate(rates, event.data)
       const whole = { ...event, data: wholeTrajectory(event.data, log) }
       if (iteration && event.data.purpose !== 'evaluation') iteration.trajectories.push(whole)
       else yield row(whole, UNTRAINED)
@@ -57,7 +61,7 @@ export function* trajectoryRows(log: LogReader): Generator<TrajectoryRow> {
       if (event.data.task !== null) iteration?.rejected.add(event.data.slot)
     } else if (event.type === 'IterationCompleted' && iteration) {
       open.delete(event.data.iteration)
-      yield* rowsOf(iteration, config, row)
+      yield* rowsOf(iteration, config, rates, row)
     }
   }
   for (const { trajectories } of open.values())
@@ -67,6 +71,7 @@ export function* trajectoryRows(log: LogReader): Generator<TrajectoryRow> {
 function* rowsOf(
   { plan, trajectories, scored, rejected }: Open,
   config: BatchSettings,
+  rates: RateBook,
   row: Elsewhere,
 ): Generator<TrajectoryRow> {
   const groups = plan.groups
@@ -83,6 +88,7 @@ function* rowsOf(
     trajectories.map(({ data }) => data),
     scored,
     config,
+    readsPassRates(config) ? rates.until(plan.iteration) : null,
   )
   const scores = new Map(rewarded.map((rollout) => [rollout.id, rollout.scores]))
   for (const trajectory of trajectories) {

@@ -167,5 +167,5 @@ export function advantagesOf(
 ): PolicyAdvantages {
   const learnable = learnableGroups(played, accepted, config.environment.minGroupSize)
   const all = [...played.groups.values()].flatMap(({ rollouts }) => rollouts)
-  return policyAdvantages(learnable, all, played.scored, config)
+  return policyAdvantages(learnable, all, played.scored, config, played.rates)
 }

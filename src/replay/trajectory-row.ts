@@ -151,6 +151,16 @@ export const COLUMNS = {
   outcome_reason: column('text', 'one', ({ event }) => scored(event.data)?.reason ?? null, [
     'outcome.reason',
   ]),
+  /** True if the outcome was guessed. */
+  unsure: column(
+    'flag',
+    'one',
+    ({ event: { data } }) => {
+      const told = scored(data)
+      return told && told.unsure === true
+    },
+    ['outcome.unsure'],
+  ),
   ended: field('text', 'one', 'ended'),
   steps: field('int', 'one', 'steps'),
   /** [steps + 1] and [steps]. */
@@ -167,6 +177,8 @@ export const COLUMNS = {
     'baseLogprobsF32',
   ]),
   roles: column('text', 'list', ({ event }) => event.data.roles ?? null, ['roles']),
+  /** Steps of the recorded trace, and those at which the policy left it. */
+  trace: column('json', 'one', ({ event }) => plainData(event.data.trace ?? null), ['trace']),
   reference: column('text', 'one', ({ event }) => event.data.reference ?? null, ['reference']),
   trainable: field('flag', 'one', 'trainable'),
   scores: column('double', 'list', ({ scores }) => scores),

@@ -5,6 +5,7 @@
 
 import type { Train } from '../actors/decider/jobs.ts'
 import { policyBatch } from '../actors/policy/batch.ts'
+import { readsPassRates, seeRate } from '../actors/policy/pass-rates.ts'
 import type { BatchSettings } from '../actors/policy/policy-advantages.ts'
 import { openSuccessPool, type SuccessPool, withSuccesses } from '../actors/policy/success-pool.ts'
 import { judgementAdvantages } from '../actors/reward-model/batch.ts'
@@ -14,6 +15,7 @@ import { settingOf } from '../environments/settings.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { wholeTrajectory } from '../events/stored-segments.ts'
+import { openRateBook, type PassRates } from '../learning/pass-rates.ts'
 import { openInstructionCheck } from './instructions-check.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
@@ -44,6 +46,7 @@ export function openUpdates(log: LogReader): Updates {
   const iterations = new Map<number, Iteration>()
   const instructions = openInstructionCheck()
   const pool = openSuccessPool()
+  const rates = openRateBook()
   /** Judgements by pattern. Most patterns repeat, so a step keeps one small object. */
   const patterns = new Map<string, Scored['judgements']>()
 
@@ -78,6 +81,7 @@ export function openUpdates(log: LogReader): Updates {
     see(event, config) {
       instructions.see(event, config)
       if (config.learning.successPool) seeSuccess(pool, event)
+      if (event.type === 'TrajectoryCompleted' && readsPassRates(config)) seeRate(rates, event.data)
       if (event.type === 'TrajectoryCompleted' && event.data.purpose !== 'evaluation')
         iterationOf(event.data.iteration).trajectories.push(event.data)
       else if (event.type === 'StepScored')
@@ -93,8 +97,12 @@ export function openUpdates(log: LogReader): Updates {
       if (metrics.simulated === 1) return null
       const wrong = update.type === 'PolicyUpdated' ? instructions.wrong(update.data.version) : null
       if (wrong !== null) return wrong
-      const whole = (one: Trajectory) => wholeTrajectory(one, log)
-      const rules = forUpdate(update.type, { iteration, groups }, iterationOf(iteration), config, pool, whole)
+      const earlier: Earlier = {
+        pool,
+        rates: readsPassRates(config) ? rates.until(iteration) : null,
+        whole: (one) => wholeTrajectory(one, log),
+      }
+      const rules = forUpdate(update.type, { iteration, groups }, iterationOf(iteration), config, earlier)
       // If nothing was trained (weights elsewhere, no trainer in time), there are no rollouts to check.
       const untrained = trainedOn.length === 0 && stopped !== null
       if (!untrained && rules.rollouts && rules.rollouts.join('\n') !== trainedOn.join('\n'))
@@ -107,16 +115,23 @@ export function openUpdates(log: LogReader): Updates {
   }
 }
 
+/** Folds of earlier iterations that enter an update. */
+type Earlier = {
+  readonly pool: SuccessPool
+  readonly rates: PassRates | null
+  /** Returns a trajectory with its columns. */
+  readonly whole: (trajectory: Trajectory) => Trajectory
+}
+
 function forUpdate(
   type: NewEvent['type'],
   { iteration, groups }: Pick<Train, 'iteration' | 'groups'>,
   { trajectories, scored, written }: Iteration,
   config: BatchSettings,
-  pool: SuccessPool,
-  whole: (trajectory: Trajectory) => Trajectory,
+  earlier: Earlier,
 ): { readonly rollouts: readonly string[] | null; readonly health: Readonly<Record<string, number>> } {
   if (type === 'PolicyUpdated')
-    return policyUpdate({ iteration, groups }, { trajectories, scored }, config, pool, whole)
+    return policyUpdate({ iteration, groups }, { trajectories, scored }, config, earlier)
   // A replay loads no module of a setting. If tests judge, the config says so too.
   const by = settingOf(config.environment)?.judging?.by
   const byTests = by === 'tests' || (by === undefined && config.rewardModel.judging === 'group')
@@ -130,10 +145,9 @@ function policyUpdate(
   { iteration, groups }: Pick<Train, 'iteration' | 'groups'>,
   { trajectories, scored }: Pick<Iteration, 'trajectories' | 'scored'>,
   config: BatchSettings,
-  pool: SuccessPool,
-  whole: (trajectory: Trajectory) => Trajectory,
+  { pool, rates, whole }: Earlier,
 ) {
-  if (!config.learning.successPool) return policyBatch(groups, trajectories.map(whole), scored, config)
+  if (!config.learning.successPool) return policyBatch(groups, trajectories.map(whole), scored, config, rates)
   const { groups: filled, pooled } = withSuccesses(groups, iteration, pool)
   const all = [...trajectories, ...pooled.map(({ trajectory }) => trajectory)]
   const { rollouts, health } = policyBatch(
@@ -141,6 +155,7 @@ function policyUpdate(
     all.map(whole),
     [...scored, ...pooled.flatMap((one) => one.scored)],
     config,
+    rates,
   )
   return { rollouts, health: { ...health, groupsPooled: pooled.length } }
 }

@@ -2,6 +2,7 @@
  * Explains the reward of a step: outcome, votes, the group of its comparison, and the update that used it.
  */
 
+import { readsPassRates, seeRate } from '../actors/policy/pass-rates.ts'
 import { type PolicyAdvantages, policyAdvantages } from '../actors/policy/policy-advantages.ts'
 import type { JudgedStep } from '../actors/policy/rewarded-rollout.ts'
 import type { LearningConfig } from '../config-schema/sections.ts'
@@ -9,6 +10,7 @@ import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { wholeTrajectory } from '../events/stored-segments.ts'
 import { itemAt } from '../item-at.ts'
+import { openRateBook, type PassRates, type RateBook } from '../learning/pass-rates.ts'
 import { needsOfBatch, rulesOf } from '../learning/registry.ts'
 import type { RewardWeights } from '../learning/rules.ts'
 import { configAt } from './config-at.ts'
@@ -32,6 +34,7 @@ export function whyStep(log: LogReader, rollout: string, step: number): Node {
       purpose,
       'policy version': policyVersion,
       outcome: `${result}${outcome.kind === 'scored' && outcome.reason ? ` (${outcome.reason})` : ''}, ended by ${ended} after ${steps} steps`,
+      ...chosenInstead(trajectory, step),
       ...placed(trajectory, log),
     },
     [
@@ -43,10 +46,27 @@ export function whyStep(log: LogReader, rollout: string, step: number): Node {
   )
 }
 
+/** Tells of a step at which the recorded action took the place of the policy's choice. */
+function chosenInstead(
+  { data }: LoggedEvent<'TrajectoryCompleted'>,
+  step: number,
+): Readonly<Record<string, string>> {
+  const left = data.trace?.left.find((one) => one.step === step)
+  return left ? { 'the policy chose': left.chosen } : {}
+}
+
 /** Words for an outcome. A draw or partial credit shows its value. */
-function gradeOf({ value, success }: { readonly value: number; readonly success: boolean }): string {
-  if (success) return 'success'
-  return value === 0 ? 'failure' : `no success, worth ${value}`
+function gradeOf({
+  value,
+  success,
+  unsure,
+}: {
+  readonly value: number
+  readonly success: boolean
+  readonly unsure?: true | undefined
+}): string {
+  const graded = success ? 'success' : value === 0 ? 'failure' : `no success, worth ${value}`
+  return unsure ? `${graded}, as a guess` : graded
 }
 
 function noteNodes(log: LogReader, rollout: string, step: number): Node[] {
@@ -119,6 +139,7 @@ export function groupAdvantages(
     played,
     scored,
     config,
+    readsPassRates(config) ? ratesUntil(log, data.iteration) : null,
   )
   const scoredRollouts = played.filter(({ outcome }) => outcome.kind === 'scored').length
   const unused =
@@ -132,6 +153,19 @@ export function groupAdvantages(
     of: (rollout) => (unused === null ? byRollout.get(rollout) : undefined),
     unused,
   }
+}
+
+/** Pass rates of a log so far. A page asks for many steps, and the log may grow between them. */
+const ratesOf = new WeakMap<LogReader, { readonly book: RateBook; next: number }>()
+
+function ratesUntil(log: LogReader, iteration: number): PassRates {
+  const known = ratesOf.get(log) ?? { book: openRateBook(), next: 1 }
+  ratesOf.set(log, known)
+  for (const { position, data } of log.events({ from: known.next, types: ['TrajectoryCompleted'] })) {
+    seeRate(known.book, data)
+    known.next = position + 1
+  }
+  return known.book.until(iteration)
 }
 
 /** Advantage that the config gives it among the rollouts of its task. Evaluations have none. */

@@ -45,7 +45,7 @@ test('the judge reads rubric, task, transcript and result, and its grade has its
   })
   try {
     const graded = await rubric.call([{ id: 'sum', question: 'What is 3 + 4?' }, '7', TRANSCRIPT], 10_000)
-    assert.equal(gradeOf(graded), { score: 0.75, reason: 'It used the tool.' })
+    assert.equal(gradeOf(graded), { score: 0.75, reason: 'It used the tool.', unsure: true })
     for (const part of ['It must use the tool.', 'What is 3 + 4?', 'add', 'tool: 7'])
       assert.ok(heard[0].includes(part), part)
     const refused = gradeOf(await rubric.call([{ id: 'refused' }, '7', []], 10_000))
@@ -58,10 +58,11 @@ test('the judge reads rubric, task, transcript and result, and its grade has its
 })
 
 test('a grade is a number from 0 to 1 in the last box, and anything else is no grade', () => {
-  assert.equal(readGrade('Good. \\boxed{1}'), { score: 1, reason: 'Good.' })
+  assert.equal(readGrade('Good. \\boxed{1}'), { score: 1, reason: 'Good.', unsure: true })
   assert.equal(readGrade('First \\boxed{0.1}, no: \\boxed{\\text{}.5}'), {
     score: 0.5,
     reason: 'First \\boxed{0.1}, no:',
+    unsure: true,
   })
   for (const text of [
     '',

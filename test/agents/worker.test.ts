@@ -109,6 +109,7 @@ test('results are outcomes, or faults of the grade', () => {
   const graded = (value: unknown) => gradeOf({ kind: 'value', value })
   assert.equal(graded(true), { success: true })
   assert.equal(graded(0.5), { score: 0.5 })
+  assert.equal(graded({ score: 0.5, unsure: true }), { score: 0.5, unsure: true })
   assert.equal(graded({ abstained: 'too hard' }), { abstained: 'too hard' })
   for (const value of [undefined, 2, -1, 'yes', { success: 'yes' }, null, []])
     assert.is('failed' in graded(value), true, String(value))

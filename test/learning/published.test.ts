@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AdvantageOptions, advantages } from '../../src/learning/advantage.ts'
 import { weighGroups } from '../../src/learning/filters.ts'
+import { openRateBook } from '../../src/learning/pass-rates.ts'
 import { correctResample } from '../../src/learning/published/correct-resample.ts'
 import { duration } from '../../src/learning/published/duration.ts'
 import { gated } from '../../src/learning/published/gated.ts'
@@ -13,9 +14,11 @@ import { stateGroups } from '../../src/learning/published/state-groups.ts'
 import { stepIndex } from '../../src/learning/published/step-index.ts'
 import { threeSigma } from '../../src/learning/published/three-sigma.ts'
 import { tiers } from '../../src/learning/published/tiers.ts'
+import { cosineOfCurves, trend } from '../../src/learning/published/trend.ts'
 import { truncated } from '../../src/learning/published/truncated.ts'
 import { variance } from '../../src/learning/published/variance.ts'
 import { voidTurn } from '../../src/learning/published/void-turn.ts'
+import { returnsOf } from '../../src/learning/returns.ts'
 import { judgedParts } from '../../src/learning/reward.ts'
 import type { PlayedRollout } from '../../src/learning/rules.ts'
 import { STEP_REWARDS } from '../../src/learning/step-rewards.ts'
@@ -209,6 +212,91 @@ test('variance: the tasks that differ most stay, and flat ones never do', () => 
   assert.is(of({ share: 0 }).tasks, 0)
 })
 
+const rateBook = (
+  rows: readonly (readonly [task: string, iteration: number, value: number, unsure?: boolean])[],
+) => {
+  const book = openRateBook()
+  for (const [task, iteration, value, unsure = false] of rows) book.see({ task, iteration, value, unsure })
+  return book
+}
+
+test('trend: a guessed task stays if its curve is that of sure tasks, or if it is among the most alike', () => {
+  const sure = [0.1, 0.3, 0.6]
+  const curves: Readonly<Record<string, readonly number[]>> = {
+    alike: [0.2, 0.4, 0.7],
+    late: [0, 0, 0.9],
+    against: [0.9, 0.5, 0.1],
+    flat: [0.5, 0.5, 0.5],
+  }
+  const rates = rateBook([
+    ...sure.map((rate, i) => ['sure', i + 1, rate] as const),
+    ...Object.entries(curves).flatMap(([task, curve]) =>
+      curve.map((rate, i) => [task, i + 1, rate, true] as const),
+    ),
+    ['new', 3, 1, true],
+    // What comes later does not count.
+    ['sure', 4, 0],
+    ['new', 4, 0, true],
+  ]).until(3)
+  const rollouts = ['sure', ...Object.keys(curves), 'new'].map(
+    (task): RewardedRollout => ({ id: task, task, outcome: 1, scores: [0] }),
+  )
+  const filter = { accuracy: null, mixedOutcomes: false } as const
+  const of = (given: Readonly<Record<string, unknown>>) =>
+    weighGroups(rollouts, new Map(), filter, trend.tuned(given), rates)
+  assert.equal([...of({}).weights.keys()], ['sure', 'alike', 'late'])
+  assert.equal(of({}).leftOut, { otherTrend: 2, shortCurve: 1 })
+  assert.equal([...of({ similarity: 1 }).weights.keys()], ['sure', 'alike'], 'within rounding')
+  assert.equal([...of({ similarity: 1, top: 0.5 }).weights.keys()], ['sure', 'alike', 'late'])
+  assert.equal([...of({ similarity: -1 }).weights.keys()], ['sure', ...Object.keys(curves)])
+})
+
+test('trend: equal curves stay, under 2 points none does, and the order of rollouts changes nothing', () => {
+  const share = fc.double({ min: 0, max: 1, noNaN: true })
+  fc.assert(
+    fc.property(fc.array(share, { maxLength: 9 }), share, (curve, shift) => {
+      const cosine = cosineOfCurves(curve, curve)
+      if (curve.length < 2) assert.is(cosine, null)
+      else close(cosine ?? 0, 1)
+      const shifted = curve.map((rate) => rate / 2 + shift / 2)
+      if (curve.length >= 2 && Math.max(...curve) - Math.min(...curve) > 0.01)
+        assert.ok(Math.abs((cosineOfCurves(curve, shifted) ?? 0) - 1) < 1e-6)
+      const turned = cosineOfCurves(curve, [...curve].reverse())
+      assert.ok(turned === null || Math.abs(turned) <= 1)
+    }),
+  )
+  const row = fc.tuple(fc.constantFrom('p', 'q', 'r'), fc.integer({ min: 1, max: 4 }), share, fc.boolean())
+  fc.assert(
+    fc.property(fc.array(row, { maxLength: 20 }), fc.integer({ min: 1, max: 4 }), (rows, until) => {
+      const [one, other] = [rows, [...rows].reverse()].map((all) => rateBook(all).until(until))
+      assert.equal([...one.sure], [...other.sure])
+      for (const task of ['p', 'q', 'r']) assert.equal(one.of(task), other.of(task))
+    }),
+  )
+})
+
+test('traced: kept steps pay, departures cost, and a return ends where the policy left the trace', () => {
+  const rule = STEP_REWARDS.find(({ name }) => name === 'traced')
+  const actions = ['a', 'b', 'c', 'd']
+  const one: PlayedRollout = { ...PLAYED, value: 0.5, actions, traced: [1, 1, -1, 0] }
+  assert.equal(rule?.parts(one, { score: 'sampled' }), { outcome: 0, steps: [1, 1, -1, 0] })
+  const free = rule?.parts({ ...one, traced: null }, { score: 'sampled' })
+  assert.equal(free, { outcome: 0, steps: [0, 0, 0, 0] })
+  const rewarded = { id: 'a', task: 't', outcome: -1 as const, graded: 0.5, scores: [1, 1, -1, 0] }
+  const weights = { outcome: 1, step: 1 }
+  const cuts = [false, false, true, false]
+  assert.equal([...returnsOf(rewarded, { weights }, 0.5, cuts)], [1.5, 1, -1, 0.5])
+  assert.equal([...returnsOf(rewarded, { weights }, 0.5)], [1.3125, 0.625, -0.75, 0.5])
+  const other: PlayedRollout = { ...one, id: 'b', traced: [1, 1, 1, 1], value: 1 }
+  const group = [rewarded, { ...rewarded, id: 'b', graded: 1, scores: [1, 1, 1, 1] }]
+  const tuned = stepIndex.tuned({ gamma: 0.5, episode: 1, scale: 'none' })
+  const { byRollout } = advantages(group, tuned, options, byId([one, other]))
+  // Returns of b are 1.9375, 1.875, 1.75 and 1.5 + 0.5; episodes are worth 1.5 and 5.
+  const returns = [2, 2, 2, 2]
+  for (const [t, value] of [1.5, 1, -1, 0.5].entries())
+    close((byRollout.get('a') ?? [])[t] ?? 0, (value - (returns[t] ?? 0)) / 2 - 1.75)
+})
+
 test('negative-scale: failures count less where success is rare, and pushes up as before', () => {
   fc.assert(
     fc.property(drawnRollouts, (rollouts) => {
@@ -322,6 +410,7 @@ test('every rule of ours says its formula and its source', () => {
     stepIndex,
     stateGroups,
     variance,
+    trend,
     negativeScale,
     threeSigma,
     truncated,

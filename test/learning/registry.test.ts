@@ -301,7 +301,7 @@ test("a user's rules of the new kinds are loaded, tuned and checked as all other
     (await refusal(() => stepWeights[0].factors([any]))).message,
     /stepWeights: 'negative': factors\(\)\[0\]\[0\]: .* and got -1/,
   )
-  assert.equal(groupFilter.weigh?.([any], any), [{ weight: 2, why: null }])
+  assert.equal(groupFilter.weigh?.([any], any, null), [{ weight: 2, why: null }])
   assert.equal(
     userRulesOf(config).map(({ kind, name }) => `${kind} ${name}`),
     ['groupFilter all', 'rolloutFilter half', 'stepWeight negative'],

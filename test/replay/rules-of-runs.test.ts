@@ -12,8 +12,11 @@ import { unpackFixture } from './fixture.ts'
 test('committed runs of programs and of pages have rows for all rules, and say what their logs lack', () => {
   const root = temporaryFolder()
   for (const [name, lacking] of [
-    ['run-coding', ['progress', 'outlook', 'checklist', 'principles', 'similarity', 'role', 'drift']],
-    ['run-web', ['outlook', 'similarity', 'role', 'drift']],
+    [
+      'run-coding',
+      ['progress', 'outlook', 'checklist', 'principles', 'similarity', 'traced', 'role', 'trend', 'drift'],
+    ],
+    ['run-web', ['outlook', 'similarity', 'traced', 'role', 'trend', 'drift']],
   ] as const) {
     const log = openLogReader(unpackFixture(root, name).log)
     const replayed = replay(log)

@@ -39,6 +39,8 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = {
   'state-values.trace': ['0.1', 'learning.advantage=state-values'],
   'variance.share': ['0.2', 'learning.filter=variance'],
   'variance.lossScale': ['share', 'learning.filter=variance', 'learning.options.variance.share=0.2'],
+  'trend.similarity': ['-1', 'learning.filter=trend'],
+  'trend.top': ['1', 'learning.filter=trend'],
   'correct-resample.share': ['0.9', 'learning.rollouts=[correct-resample]'],
   'negative-scale.base': ['0.1', 'learning.weights=[negative-scale]'],
   'negative-scale.slope': ['0.1', 'learning.weights=[negative-scale]'],
@@ -57,13 +59,16 @@ const keep = (log: LogReader): LogReader => {
   return log
 }
 
-/** A run whose steps have roles and two votes each, some without effect, and whose tasks have solutions. */
+/** A run whose steps have roles and two votes each, some without effect, and whose tasks have solutions. Some outcomes are guesses. */
 function withColumns(event: LoggedEvent): LoggedEvent {
   if (event.type === 'TrajectoryCompleted') {
     const roles = event.data.actions.map((_, step) => (step % 3 === 0 ? 'plans' : 'acts'))
     const observations = event.data.observations.map((seen, i) => (i % 3 === 2 ? 'Nothing happens.' : seen))
     const reference = event.data.actions.slice(1).join('\n')
-    return { ...event, data: { ...event.data, roles, observations, reference } }
+    const { outcome, task } = event.data
+    const guessed = outcome.kind === 'scored' && /[02468]$/.test(task) ? { unsure: true as const } : {}
+    const told = { ...event.data, roles, observations, reference, outcome: { ...outcome, ...guessed } }
+    return { ...event, data: told as typeof event.data }
   }
   if (event.type !== 'StepScored') return event
   const other = event.data.step % 2 === 0 ? (1 as const) : (-1 as const)

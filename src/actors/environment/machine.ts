@@ -102,7 +102,7 @@ export function environmentDecider(config: Config): Decider {
       TaskAccepted: () => 'acceptCandidate',
       TaskRejected: ({ task }) => (task === null ? null : 'rejectCandidate'),
     },
-    version: 6,
+    version: 7,
     withConfig: environmentDecider,
   }
 }

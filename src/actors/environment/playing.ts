@@ -72,6 +72,7 @@ function requestsOf(
       ...requestFor(book, { slot, task, purpose }, index, seed),
       maxSteps,
       ...given.start,
+      ...given.trace,
       // The other half shows what the policy does by itself.
       ...(index % 2 === 1 ? given.hint : {}),
       ...drawn,
@@ -99,18 +100,23 @@ export function requestFor(
   }
 }
 
-const NOTHING_GIVEN = { start: {}, hint: {} }
+const NOTHING_GIVEN = { start: {}, trace: {}, hint: {} }
 
-/** Returns what a group begins with beside its task: a place inside of a success, or a hint, which is given once. */
+/** Returns what a group gets beside its task: a place inside of a success, a trace to follow, or a hint, which is given once. */
 function givenTo(slots: Slots, name: string, iteration: number, { environment }: RulesConfig, seed: number) {
   const slot = slots.get(name)
-  const { starts = 0, hints } = environment
+  const { starts = 0, hints, traces } = environment
   const { uniform, below } = rng(seedOf(seed, 'start', iteration, name))
   const inside = slot?.success && uniform() < starts ? slot.success : null
   const start = inside ? { start: { rollout: inside.rollout, step: 1 + below(inside.steps - 1) } } : {}
+  const follows = slot?.traced && rng(seedOf(seed, 'trace', iteration, name)).uniform() < (traces?.share ?? 0)
   const text = hints ? slot?.complaint?.text : undefined
   if (slot && text !== undefined) slot.complaint = null
-  return { start, hint: text === undefined ? {} : { hint: text } }
+  return {
+    start,
+    trace: follows && traces ? { patches: traces.patches } : {},
+    hint: text === undefined ? {} : { hint: text },
+  }
 }
 
 /** Returns the limit of steps of a group. */

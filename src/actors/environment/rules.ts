@@ -55,9 +55,9 @@ export function environmentActions(config: Config) {
     ]),
     enterTask: fold('TaskAdded', (context: Context, added) => {
       countTask(context.taskCounts, added)
-      const { split, slot, task } = added
+      const { split, slot, task, trace } = added
       if (split === 'train') {
-        context.slots.set(slot, newSlot(task.id, aboutTask(task)))
+        context.slots.set(slot, newSlot(task.id, aboutTask(task), trace !== undefined))
         return
       }
       const ofSplit = context.evaluationTasks.get(split) ?? []

@@ -44,6 +44,8 @@ type Slot = {
   success: { readonly rollout: string; readonly steps: number } | null
   /** Complaint about the newest failed group of the active task, if hints are given. */
   complaint: { readonly rollout: string; readonly text: string } | null
+  /** Whether actions of others in the active task are known. */
+  traced: boolean
   /** Iteration that plays this slot and is not over, else null. */
   busy: number | null
 }
@@ -129,11 +131,11 @@ function hintedSlots(slots: Slots, open: readonly OpenSlot[]): readonly string[]
 }
 
 /** A slot whose task was not played. */
-export function newSlot(active: string, about: About | null = null): Slot {
+export function newSlot(active: string, about: About | null = null, traced = false): Slot {
   return {
     ...{ active, candidate: null, strikes: 0, last: null },
     ...{ history: [], longestSuccess: null, busy: null },
-    ...{ about, success: null, complaint: null },
+    ...{ about, traced, success: null, complaint: null },
   }
 }
 
@@ -199,6 +201,7 @@ export function acceptCandidate(slots: Slots, played: PlayedGroup, adaptation: A
   }
   slot.active = slot.candidate!.task
   slot.about = slot.candidate!.about ?? null
+  slot.traced = false
   slot.success = null
   slot.complaint = null
   slot.history = []

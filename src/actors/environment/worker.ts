@@ -10,7 +10,9 @@ import { beginInside } from '../rollout/begin-inside.ts'
 import { framesRecorded, pictureTaker } from '../rollout/frames.ts'
 import { openTaskBook, startedFrom } from '../rollout/log-queries.ts'
 import { createPlayer } from '../rollout/player.ts'
+import { readTraces } from '../rollout/recorded-actions.ts'
 import { storedTrajectory } from '../rollout/stored-trajectories.ts'
+import { openTracing } from '../rollout/tracing.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
 import type { JobContext, Worker } from '../runtime/worker.ts'
 import { loadTasks } from './load-tasks.ts'
@@ -23,13 +25,15 @@ export type Playing = {
   readonly looks: boolean
   /** Whether trajectories hold the solution of their task. */
   readonly reference?: boolean
+  /** File with actions of others in tasks of the run. */
+  readonly traces?: string
   /** Rollouts at a time. */
   readonly slots: number
 }
 
 export function environmentWorker(
   { workers, deadlines }: RunConfig,
-  { looks, slots, reference: tells = false }: Playing,
+  { looks, slots, traces, reference: tells = false }: Playing,
   opened: OpenSetting,
   log: LogClient,
 ): Worker {
@@ -52,10 +56,18 @@ export function environmentWorker(
       const from = request.start
         ? await beginInside(environment, task, request, await startedFrom(log, request.start.rollout))
         : undefined
-      const { trajectory, episode, frames } = await player.playOut(request, task, from)
+      const tracing =
+        request.patches === undefined
+          ? undefined
+          : openTracing(await tasks.traceOf(request.task), request.patches)
+      const { trajectory, episode, frames } = await player.playOut(request, task, from, tracing)
       const reference = tells ? await setting.reference?.(environment, task) : null
       const tested = acting?.kind === 'texts' ? acting.tested?.(episode) : null
-      const told = await storedTrajectory(log, { ...trajectory, ...(reference ? { reference } : {}) })
+      const told = await storedTrajectory(log, {
+        ...trajectory,
+        ...unsureIf(trajectory, tested),
+        ...(reference ? { reference } : {}),
+      })
       const ended: NewEvent = { type: 'TrajectoryCompleted', data: told }
       return [
         ...(tested ? testEvents(request, tested) : []),
@@ -76,12 +88,25 @@ export function environmentWorker(
   }
 
   return {
-    jobs: { 'load-tasks': (input) => loadTasks(environment, input), play },
+    jobs: {
+      'load-tasks': (input) =>
+        loadTasks(environment, input, traces === undefined ? null : readTraces(traces)),
+      play,
+    },
     queues: [rolloutQueue(deadlines.rolloutSeconds * 1000, slots)],
     async close() {
       player.stop()
     },
   }
+}
+
+/** A program that ended differently twice has no sure outcome. */
+function unsureIf(
+  { outcome }: Pick<EventData<'TrajectoryCompleted'>, 'outcome'>,
+  tested: Tested | null | undefined,
+): Partial<Pick<EventData<'TrajectoryCompleted'>, 'outcome'>> {
+  const isFlaky = (tested?.flaky ?? []).length > 0
+  return isFlaky && outcome.kind === 'scored' ? { outcome: { ...outcome, unsure: true } } : {}
 }
 
 function testEvents(

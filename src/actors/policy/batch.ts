@@ -1,6 +1,7 @@
 /** Turns an iteration's trajectories and verdicts into the policy's batch: rewards, filters, advantages, samples. */
 import type { EventData } from '../../events/catalogue.ts'
 import { wrongIn } from '../../events/codec.ts'
+import type { PassRates } from '../../learning/pass-rates.ts'
 import { truncated } from '../../learning/published/truncated.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { isLearnable } from '../../models/trained-answer.ts'
@@ -30,9 +31,10 @@ export function policyBatch(
   trajectories: readonly Trajectory[],
   scored: readonly JudgedStep[],
   settings: BatchSettings,
+  rates: PassRates | null = null,
 ): PolicyBatch {
   const byId = new Map(trajectories.map((trajectory) => [trajectory.rollout, trajectory]))
-  const { byRollout, leftOut, health } = policyAdvantages(groups, trajectories, scored, settings)
+  const { byRollout, leftOut, health } = policyAdvantages(groups, trajectories, scored, settings, rates)
   const masksTruncated = settings.learning.truncated === 'mask'
   const samples: TrainingSample[] = []
   const rollouts = new Set<string>()

@@ -17,12 +17,10 @@ import { type PromptFile, readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
 import { askFitting, isTooLong, SHORTENED } from '../learner/shortening.ts'
 import { type ActReply, type ActRequest, EMPTY_REPLY } from '../rollout/act.ts'
-import { readIteration } from '../rollout/log-queries.ts'
-import { wholeTrajectories } from '../rollout/stored-trajectories.ts'
 import { promptedTexts } from '../writing/text-acting.ts'
 import { toolActing } from '../writing/tool-acting.ts'
 import { type Acting, faultOf } from './acting.ts'
-import { policyBatch } from './batch.ts'
+import { openPolicyBatch } from './batch-of.ts'
 import { instructedBy, notInstructed } from './instructed.ts'
 import { weighingOf } from './instructions-fold.ts'
 import { instructionLearner } from './instructions-learner.ts'
@@ -92,12 +90,11 @@ export async function openEndpointPolicy(
     return {}
   }
 
+  const batchOf = openPolicyBatch(config, log)
+
   /** Measures the batch that an update would have had, although nothing is learned here. */
-  async function measure({ groups, iteration }: Train) {
-    const played = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
-    const trajectories = await wholeTrajectories(log, played.TrajectoryCompleted)
-    const scored = played.StepScored
-    const { samples, health } = policyBatch(groups, trajectories, scored, config)
+  async function measure(job: Train) {
+    const { samples, health, trajectories } = await batchOf(job)
     return {
       metrics: { ...health, trainableSamples: samples.length },
       stopped: trajectories.some(({ trainable }) => trainable)

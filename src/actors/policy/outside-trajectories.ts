@@ -1,19 +1,16 @@
 /** Trajectories of experts or other policies that train this one: `learning.outside`. */
 import type { OpenSetting } from '../../environments/setting.ts'
-import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { itemAt } from '../../item-at.ts'
 import { OUTSIDE_RULES, type OutsideRule } from '../../learning/outside.ts'
 import type { TrainableModel, TrainingSample } from '../../models/port.ts'
 import { seedOf } from '../../random.ts'
-import { readTextSync } from '../../text-file.ts'
 import type { LearnableGroup } from '../decider/jobs.ts'
 import type { BatchOf } from '../learner/ports.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
 import type { Codec } from '../rollout/packing.ts'
+import { type RecordedActions, readRecorded } from '../rollout/recorded-actions.ts'
 import { type Demonstration, demonstrationSample } from './samples.ts'
-
-type Line = { readonly task: string; readonly actions: readonly string[] }
 
 export type OutsideOptions = {
   /** JSON lines with `task` and `actions`, as `rl export --format jsonl` writes them. */
@@ -30,9 +27,9 @@ export type OutsideOptions = {
 
 /** Adds outside trajectories of the tasks of a batch. They join after the rules, so they change no other advantage. */
 export function withOutside(batchOf: BatchOf, options: OutsideOptions): BatchOf {
-  const lines = readOutside(options.file)
+  const lines = readRecorded(options.file, 'learning.outside')
   const tasks = openTaskBook(options.log)
-  const played = new Map<Line, Promise<Played | null>>()
+  const played = new Map<RecordedActions, Promise<Played | null>>()
   return async (job) => {
     const batch = await batchOf(job)
     const { TrajectoryCompleted: own } = await readIteration(options.log, job.iteration, [
@@ -93,7 +90,7 @@ type Played = Demonstration & { readonly value: number }
 
 /** Plays the actions in this run's environment, so the outcome is no claim of the file. Null if they cannot be played to an end. */
 async function playOut(
-  { task: id, actions }: Line,
+  { task: id, actions }: RecordedActions,
   index: number,
   found: ReturnType<ReturnType<typeof openTaskBook>['find']>,
   { opened: { environment }, maxSteps }: OutsideOptions,
@@ -120,29 +117,5 @@ async function playOut(
     actions: done,
     admissible,
     value: settled.outcome(),
-  }
-}
-
-/** @throws RlError `outside.invalid` with the line */
-export function readOutside(file: string): readonly Line[] {
-  const texts = readTextSync(file).split('\n')
-  return texts.flatMap((text, i): Line[] => {
-    if (text.trim() === '') return []
-    const { task, actions } = parsed(text) ?? {}
-    if (typeof task === 'string' && Array.isArray(actions) && actions.every((one) => typeof one === 'string'))
-      return [{ task, actions }]
-    throw new RlError(`learning.outside: ${file}:${i + 1} has no task and actions`, {
-      code: 'outside.invalid',
-      hint: 'a line is {"task": "id of a task of the run", "actions": ["first", "second"]}; rl export --format jsonl writes them',
-    })
-  })
-}
-
-function parsed(text: string): Partial<Record<keyof Line, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' ? value : null
-  } catch {
-    return null
   }
 }

@@ -4,6 +4,7 @@ import { type Advantages, advantages, taskCounts } from '../../learning/advantag
 import { weighGroups } from '../../learning/filters.ts'
 import { policyHealth } from '../../learning/health.ts'
 import { fallCorrelationOf } from '../../learning/judge-trust.ts'
+import type { PassRates } from '../../learning/pass-rates.ts'
 import { truncated } from '../../learning/published/truncated.ts'
 import { needsOfBatch, rulesOf } from '../../learning/registry.ts'
 import type { PlayedRollout, RewardWeights } from '../../learning/rules.ts'
@@ -45,12 +46,15 @@ export type PolicyAdvantages = {
 /**
  * Returns what an iteration's rollouts are worth to the policy. `groups` names the rollouts in canonical order. The order of the
  * other arguments is free.
+ *
+ * @param rates of the groups until this iteration, if a rule needs them (pass-rates.ts)
  */
 export function policyAdvantages(
   groups: readonly Pick<LearnableGroup, 'task' | 'rollouts'>[],
   trajectories: readonly Outcome[],
   scored: readonly JudgedStep[],
   settings: BatchSettings,
+  rates: PassRates | null = null,
 ): PolicyAdvantages {
   const { learning, rewardModel } = settings
   const rules = rulesOf(settings)
@@ -64,6 +68,7 @@ export function policyAdvantages(
     played,
     { accuracy: learning.expert.policyAccuracyRange, mixedOutcomes: learning.mixedOutcomes },
     rules.groupFilter,
+    rates,
   )
   const trust = trustIn(groups, scored)
   const weights = rules.stepReward.weights({ lambda: learning.lambda * (trust?.judgeTrust ?? 1) })

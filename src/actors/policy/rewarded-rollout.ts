@@ -32,6 +32,7 @@ export type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps' | 'action
       | 'baseLogprobsF32'
       | 'roles'
       | 'reference'
+      | 'trace'
     >
   >
 
@@ -82,7 +83,15 @@ export function playedRollout(
     ...figuresOf(trajectory, needs),
     criteria: needs.has('criteria') ? criteriaOf(each) : null,
     falls: needs.has('falls') ? fallsOf(each) : null,
+    traced: tracedOf(trajectory),
   }
+}
+
+/** Returns whether each step chose the recorded action, [steps]. Returns null without a trace. */
+function tracedOf({ steps, trace }: Outcome): readonly (-1 | 0 | 1)[] | null {
+  if (!trace) return null
+  const left = new Set(trace.left.map(({ step }) => step))
+  return Array.from({ length: steps }, (_, step) => (step >= trace.steps ? 0 : left.has(step) ? -1 : 1))
 }
 
 /** Returns the figures of steps that a rule needs. A figure is null if the log lacks it. */

@@ -8,6 +8,7 @@ import { seedOf } from '../../random.ts'
 import { isSettingFault } from '../../user-code.ts'
 import type { ActReply, ActRequest } from './act.ts'
 import { type SegmentBuilder, segmentBuilder } from './segments.ts'
+import type { Tracing } from './tracing.ts'
 import { addUsage, placeOf } from './trajectory-parts.ts'
 
 type Request = EventData<'RolloutRequested'>
@@ -55,12 +56,14 @@ export type LiveRollout = {
   readonly usage: { promptTokens: number; cachedTokens: number; completionTokens: number }
   trainable: boolean
   promptSha256: string | undefined
+  /** Undefined if the rollout follows no trace. */
+  readonly tracing?: Tracing | undefined
   readonly startedMs: number
   readonly finish: (played: Played) => void
   readonly fail: (error: RlError) => void
 }
 
-type Asked = Pick<LiveRollout, 'request' | 'task' | 'startedMs' | 'finish' | 'fail'>
+type Asked = Pick<LiveRollout, 'request' | 'task' | 'tracing' | 'startedMs' | 'finish' | 'fail'>
 
 export function openRollout(
   asked: Asked,
@@ -138,6 +141,29 @@ export function record(one: LiveRollout, reply: ActReply): void {
   addUsage(one.usage, reply.usage)
 }
 
+/**
+ * Returns the action to take for a choice of the policy. If the recorded action takes its place, the tokens of the choice end a
+ * segment, for what follows reads the recorded action.
+ *
+ * @throws RlError `rollout.env` if the recorded action cannot be taken here
+ */
+export function actionFor(one: LiveRollout, chosen: string): string {
+  if (!one.tracing) return chosen
+  const step = one.actions.length
+  const action = one.tracing.follow(step, chosen)
+  const { admissible } = one.episode.turn
+  if (admissible.length > 0 && !admissible.includes(action))
+    throw fault(
+      'env',
+      '',
+      new RlError(`its trace takes '${action}' at step ${step}, which is not admissible`, {
+        code: 'rollout.env',
+      }),
+    )
+  if (one.tracing.leftAt(step)) one.segments.end()
+  return action
+}
+
 /** Enters what a step came to. The episode is the one after it. */
 export function recordStep(one: LiveRollout, action: string, stepMs: number): void {
   const { turn } = one.episode
@@ -156,10 +182,13 @@ export const played = (one: LiveRollout, ended: Trajectory['ended']): Played => 
 
 function trajectory(one: LiveRollout, ended: Trajectory['ended']): Trajectory {
   const { request, episode } = one
-  const value = episode.outcome()
+  const value = one.tracing?.value(one.actions.length) ?? episode.outcome()
   return {
     ...placeOf(request),
-    outcome: { kind: 'scored', value, success: value === 1 },
+    outcome: {
+      ...{ kind: 'scored', value, success: value === 1 },
+      ...(episode.turn.unsure === true ? { unsure: true } : {}),
+    },
     ended,
     steps: one.actions.length,
     observations: one.observations,
@@ -172,6 +201,7 @@ function trajectory(one: LiveRollout, ended: Trajectory['ended']): Trajectory {
     ...(one.trainable || one.reasoning.size === 0
       ? {}
       : { reasoning: one.actions.map((_, step) => one.reasoning.get(step) ?? '') }),
+    ...(one.tracing ? { trace: one.tracing.told() } : {}),
     ...marksOf(one),
     ...figuresOf(one),
     usage: one.usage,

@@ -75,6 +75,8 @@ function openShelf<T extends EventType, V>(
 export type TaskBook = {
   /** The task with this id. Errors: `task.unknown`. */
   readonly find: (id: string) => Promise<Task>
+  /** The actions that others took in a task. Errors: `task.unknown`. */
+  readonly traceOf: (id: string) => Promise<readonly string[]>
 }
 
 /** Tasks by id. */
@@ -85,11 +87,22 @@ export function openTaskBook(log: LogClient): TaskBook {
     async () => 1,
     ({ task }) => [task.id, task],
   )
+  const traces = openShelf<'TaskAdded', { readonly actions: readonly string[] }>(
+    log,
+    ['TaskAdded'],
+    async () => 1,
+    ({ task, trace }) => [task.id, { actions: trace ?? [] }],
+  )
   return {
     async find(id) {
       const [task] = await tasks([id])
       if (!task) throw new RlError(`the log holds no task '${id}'`, { code: 'task.unknown' })
       return task
+    },
+    async traceOf(id) {
+      const [trace] = await traces([id])
+      if (trace && trace.actions.length > 0) return trace.actions
+      throw new RlError(`the log holds no trace of task '${id}'`, { code: 'task.unknown' })
     },
   }
 }

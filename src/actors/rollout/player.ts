@@ -14,6 +14,7 @@ import { brief } from '../../user-code.ts'
 import type { Act, ActReply } from './act.ts'
 import { cacheRoom } from './cache-room.ts'
 import {
+  actionFor,
   cutShort,
   fault,
   type LiveRollout,
@@ -25,6 +26,7 @@ import {
   recordStep,
   toRequest,
 } from './live-rollout.ts'
+import type { Tracing } from './tracing.ts'
 
 type Request = EventData<'RolloutRequested'>
 type Trajectory = EventData<'TrajectoryCompleted'>
@@ -35,8 +37,8 @@ export type Player = {
    * `rollout.infra`. Such a fault is never an outcome.
    */
   readonly play: (request: Request, task: Task, from?: OpenEpisode) => Promise<Trajectory>
-  /** Plays as `play` does, and also returns the episode itself. */
-  readonly playOut: (request: Request, task: Task, from?: OpenEpisode) => Promise<Played>
+  /** Plays as `play` does, on a trace if there is one, and also returns the episode itself. */
+  readonly playOut: (request: Request, task: Task, from?: OpenEpisode, tracing?: Tracing) => Promise<Played>
   /** Ends all that is being played. */
   readonly stop: () => void
 }
@@ -83,11 +85,16 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
     }
   }
 
-  async function playOut(request: Request, task: Task, from?: OpenEpisode): Promise<Played> {
+  async function playOut(
+    request: Request,
+    task: Task,
+    from?: OpenEpisode,
+    tracing?: Tracing,
+  ): Promise<Played> {
     const startedMs = performance.now()
     const open = from ?? (await start(request, task))
     return new Promise((finish, fail) => {
-      live.add(openRollout({ request, task, startedMs, finish, fail }, open))
+      live.add(openRollout({ request, task, tracing, startedMs, finish, fail }, open))
       void run()
     })
   }
@@ -137,17 +144,21 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
     record(one, reply)
     room.told(reply, Math.max(0, one.segments.length() - before))
     const startedStep = performance.now()
+    let action = reply.action
     try {
-      const next = one.episode.step(reply.action)
+      action = actionFor(one, reply.action)
+      const next = one.episode.step(action)
       one.episode = look || next instanceof Promise ? await apart(one, next) : next
     } catch (cause) {
-      end(one, () =>
-        one.fail(fault('env', `task '${one.task.id}' failed at '${brief(reply.action)}'`, cause)),
-      )
+      end(one, () => one.fail(fault('env', `task '${one.task.id}' failed at '${brief(action)}'`, cause)))
       return
     }
-    recordStep(one, reply.action, performance.now() - startedStep)
+    recordStep(one, action, performance.now() - startedStep)
     const { done, ended } = one.episode.turn
+    if (!done && one.tracing?.isLost() === true) {
+      end(one, () => one.finish(played(one, 'gave-up')))
+      return
+    }
     if (!done) return
     // Out of the tick: a program that is still running must not hold up the others.
     live.delete(one)

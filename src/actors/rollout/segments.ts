@@ -8,6 +8,8 @@ type Segment = EventData<'TrajectoryCompleted'>['segments'][number]
 export type SegmentBuilder = {
   /** Adds one step's tokens. They join the open segment if they continue it, else a new one. */
   readonly add: (step: number, tokens: PackedTokens, continues: boolean) => void
+  /** Ends the open segment: the next step begins another. */
+  readonly end: () => void
   /** Tokens of the open segment so far. */
   readonly length: () => number
   readonly build: () => Segment[]
@@ -22,18 +24,23 @@ type Open = {
 
 export function segmentBuilder(): SegmentBuilder {
   const segments: Open[] = []
+  let ended = false
   return {
     add(step, tokens, continues) {
       let open = segments.at(-1)
-      if (!open || !continues) {
+      if (!open || !continues || ended) {
         open = { firstStep: step, parts: [], stepStart: [], length: 0 }
         segments.push(open)
+        ended = false
       }
       open.stepStart.push(open.length + tokens.promptLength)
       open.parts.push(tokens)
       open.length += tokens.maskU8.length
     },
-    length: () => segments.at(-1)?.length ?? 0,
+    end() {
+      ended = true
+    },
+    length: () => (ended ? 0 : (segments.at(-1)?.length ?? 0)),
     build: () => segments.map(joined),
   }
 }

@@ -59,6 +59,8 @@ export const experienceEvents = {
           success: z.boolean(),
           /** Words of the grade. Absent for none. */
           reason: z.string().max(4_000).optional(),
+          /** A model or a guess told it, and not the environment. Absent for a sure outcome, and before version 5. */
+          unsure: z.literal(true).optional(),
         }),
         z.strictObject({ kind: z.literal('abstained'), reason: z.string() }),
       ]),
@@ -105,6 +107,13 @@ export const experienceEvents = {
       baseLogprobsF32: column.optional(),
       /** [steps]: name of who acted. Absent if the setting has no roles, and before version 4. */
       roles: z.array(name).optional(),
+      /**
+       * Play on a recorded trace: the number of its steps, and the steps at which the policy left it, with the action that it chose.
+       * `actions` has the recorded one there. Absent without a trace, and before version 5.
+       */
+      trace: z
+        .strictObject({ steps: count, left: z.array(z.strictObject({ step: count, chosen: z.string() })) })
+        .optional(),
       /** Text that the task's own solution gives. Absent unless `environment.reference`, and before version 4. */
       reference: z.string().optional(),
       usage: z.strictObject({ promptTokens: count, cachedTokens: count, completionTokens: count }),

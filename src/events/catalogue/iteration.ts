@@ -49,7 +49,7 @@ export const iterationEvents = {
     reproducible: true,
   }),
   RolloutRequested: define({
-    v: 3,
+    v: 4,
     digestVersion: 1,
     by: ['environment'],
     summary: 'One rollout of one task should be played. A work queue hands it to one environment worker.',
@@ -72,6 +72,11 @@ export const iterationEvents = {
       start: z.strictObject({ rollout: name, step: count }).optional(),
       /** Its group was drawn from the reserve. Absent if the plan asks for it, and before version 3. */
       refill: z.literal(true).optional(),
+      /**
+       * It follows the recorded trace of its task: the recorded action takes the place of another at most so many times. Absent for
+       * none, and before version 4.
+       */
+      patches: count.optional(),
     }),
     key: (data) => `RolloutRequested/${data.rollout}`,
     reproducible: true,

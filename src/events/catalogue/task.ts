@@ -5,10 +5,15 @@ const direction = z.enum(['harder', 'easier'])
 
 export const taskEvents = {
   TaskAdded: define({
-    v: 1,
+    v: 2,
+    digestVersion: 1,
     by: ['environment'],
     summary: 'A task came into the run: the first version of a training slot, or a fixed evaluation task.',
-    schema: z.strictObject({ slot: name, split: name, index: count, total: count, task }),
+    schema: z.strictObject({
+      ...{ slot: name, split: name, index: count, total: count, task },
+      /** Actions that others took in it (`environment.traces`). Absent for none, and before version 2. */
+      trace: z.array(z.string()).min(1).optional(),
+    }),
     wrong: ({ index, total }) => (index < total ? null : `index: ${index} of ${total} tasks`),
     key: (data) => `TaskAdded/${data.split}/${data.slot}`,
     reproducible: true,

@@ -33,7 +33,7 @@ const options = z.strictObject({
 /**
  * Compares the steps of a task's rollouts at the same index (RLAnything, 2602.02488). With `minHolders` few holders are dropped
  * (CM2, 2602.12268). With `gamma` and `episode` returns are compared (UI-S1, 2509.11543), and then length can pay: look at
- * `lengthBonus`. Without options it is as published.
+ * `lengthBonus`. A return ends at a step that left its recorded trace. Without options it is as published.
  */
 export const stepIndex = tunable(
   options,
@@ -43,10 +43,13 @@ export const stepIndex = tunable(
     formula:
       'A_t = (X_t - mean) / sd over the rollouts of the task that reach step t; X is the reward R, or the return Q_t(gamma)',
     source: 'RLAnything, arXiv 2602.02488; minHolders: CM2, 2602.12268; gamma and episode: UI-S1, 2509.11543',
-    advantages(group, given, tally) {
+    advantages(group, given, tally, played) {
+      const cuts = new Map(played.map(({ id, traced }) => [id, traced?.map((one) => one === -1)]))
       const how = scale === 'none' ? { ...given, divisor: 1 } : given
       const values =
-        gamma === null ? rewardsOf(group, how) : group.map((rollout) => returnsOf(rollout, how, gamma))
+        gamma === null
+          ? rewardsOf(group, how)
+          : group.map((rollout) => returnsOf(rollout, how, gamma, cuts.get(rollout.id)))
       const rows = values.map((own) => ({ own, into: new Float64Array(own.length) }))
       const longest = Math.max(0, ...values.map((own) => own.length))
       for (let step = 0; step < longest; step++) {

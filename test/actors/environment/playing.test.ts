@@ -186,6 +186,19 @@ test('starts: a group begins inside of a success of its task, and without one at
   assert.equal([...starts('two')], [undefined])
 })
 
+test('traces: a group whose task has one follows it, in the share of groups that is asked for', () => {
+  const traced = (share: number) => {
+    const context = contextWith('one', 'two')
+    context.slots.set('train/0', newSlot('one', null, true))
+    const config = configWith({ traces: { file: 'traces.jsonl', patches: 2, share } })
+    const asked = requestsOf(playIteration(context, STARTED, config, config.run.seed))
+    return (task: string) => new Set(asked.flatMap((one) => (one.task === task ? [one.patches] : [])))
+  }
+  assert.equal([...traced(1)('one')], [2])
+  assert.equal([...traced(1)('two')], [undefined])
+  assert.equal([...traced(0)('one')], [undefined])
+})
+
 test('phases: the limit of steps is that of the phase', () => {
   const { run, ...rest } = configWith({})
   const phased = { ...rest, run: { ...run, phases: [{ from: 1, maxSteps: 7 }, { from: 2 }] } }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readOutside } from '../../../src/actors/policy/outside-trajectories.ts'
+import { readRecorded, readTraces } from '../../../src/actors/rollout/recorded-actions.ts'
 import { aLol, rlPlus } from '../../../src/learning/outside.ts'
 import { temporaryFolder } from '../../support/run.ts'
 
@@ -37,14 +37,24 @@ test('a-lol: a trajectory that is no better than the group teaches nothing', () 
 test('a file is read line by line, and a wrong line is named', () => {
   const file = join(temporaryFolder(), 'outside.jsonl')
   writeFileSync(file, '{"task":"a","actions":["go"],"outcome":1}\n\n{"task":"b","actions":[]}\n')
-  assert.equal(readOutside(file), [
+  assert.equal(readRecorded(file, 'learning.outside'), [
     { task: 'a', actions: ['go'] },
     { task: 'b', actions: [] },
   ])
   for (const line of ['{"task":"a"}', 'null', 'go', '{"task":1,"actions":[]}']) {
     writeFileSync(file, `{"task":"a","actions":["go"]}\n${line}\n`)
-    assert.throws(() => readOutside(file), /outside\.jsonl:2 has no task and actions/)
+    assert.throws(() => readRecorded(file, 'learning.outside'), /outside\.jsonl:2 has no task and actions/)
   }
+})
+
+test('a task has one trace, with an action at least', () => {
+  const file = join(temporaryFolder(), 'traces.jsonl')
+  writeFileSync(file, '{"task":"a","actions":["go"]}\n{"task":"b","actions":["go","back"]}\n')
+  assert.equal([...readTraces(file).keys()], ['a', 'b'])
+  writeFileSync(file, '{"task":"a","actions":["go"]}\n{"task":"a","actions":["back"]}\n')
+  assert.throws(() => readTraces(file), /has two traces for task 'a'/)
+  writeFileSync(file, '{"task":"a","actions":[]}\n')
+  assert.throws(() => readTraces(file), /has a trace without actions for task 'a'/)
 })
 
 test.run()
