@@ -4,6 +4,7 @@
  */
 import { Encoder } from '@msgpack/msgpack'
 import { RlError } from '../errors.ts'
+import { packFast } from './fast-pack.ts'
 import { MAX_DEPTH, unpackFast, unpackStrictly } from './fast-unpack.ts'
 
 const encoder = wellFormed(new Encoder({ ignoreUndefined: true }))
@@ -28,12 +29,12 @@ export type Bounds = {
 }
 
 export function pack(value: unknown): Uint8Array<ArrayBuffer> {
-  return encoder.encode(value)
+  return packFast(value, false) ?? encoder.encode(value)
 }
 
 /** Equal values give equal bytes, whatever the order of their keys. */
 export function packCanonical(value: unknown): Uint8Array<ArrayBuffer> {
-  return canonicalEncoder.encode(value)
+  return packFast(value, true) ?? canonicalEncoder.encode(value)
 }
 
 /**
