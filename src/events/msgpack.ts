@@ -4,7 +4,6 @@
  */
 import { Encoder } from '@msgpack/msgpack'
 import { RlError } from '../errors.ts'
-import { packFast } from './fast-pack.ts'
 import { MAX_DEPTH, unpackFast, unpackStrictly } from './fast-unpack.ts'
 
 const encoder = wellFormed(new Encoder({ ignoreUndefined: true }))
@@ -29,12 +28,12 @@ export type Bounds = {
 }
 
 export function pack(value: unknown): Uint8Array<ArrayBuffer> {
-  return packFast(value, false) ?? encoder.encode(value)
+  return encoder.encode(value)
 }
 
 /** Equal values give equal bytes, whatever the order of their keys. */
 export function packCanonical(value: unknown): Uint8Array<ArrayBuffer> {
-  return packFast(value, true) ?? canonicalEncoder.encode(value)
+  return canonicalEncoder.encode(value)
 }
 
 /**
