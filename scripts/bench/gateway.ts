@@ -1,7 +1,8 @@
 /**
  * Overhead of the gateway on a call of the model, with 1,000 calls in flight, and its memory with 5,000.
  * Model, gateway and agents are processes of their own. The model is called directly and through the gateway
- * in the same run. RL_BENCH_CALLS changes the number of calls of each of the 1,000.
+ * in the same run. Then 16,000 calls are in flight at a gateway of their own. RL_BENCH_CALLS changes the number of calls of each of
+ * the 1,000, and RL_BENCH_MOST the 16,000.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -16,12 +17,13 @@ import { percentile, report } from './report.ts'
 const IN_FLIGHT = 1_000
 const CALLS_EACH = Number(process.env.RL_BENCH_CALLS ?? 6)
 const MANY = 5_000
+const MOST = Number(process.env.RL_BENCH_MOST ?? 16_000)
 const TOKEN = 'bench-token-of-the-gateway'
 
 const root = mkdtempSync(join(tmpdir(), 'rl-bench-gateway-'))
 const children: ChildProcess[] = []
 /** Idle connections are closed before the servers close them. */
-const agent = new Agent({ keepAlive: true, maxFreeSockets: 8192, timeout: 30_000 })
+const agent = new Agent({ keepAlive: true, maxFreeSockets: 16_384, timeout: 30_000 })
 
 function start(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const child = spawn(process.execPath, [...words], {
@@ -136,12 +138,61 @@ function memory(pid: number, field: 'VmHWM' | 'VmRSS'): number {
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(text)?.[1]) / 1024
 }
 
+function startGateway(run: string, upstream: string) {
+  const words = ['gateway', '--record', '--run', run, '--upstream', upstream, '--model', 'bench']
+  return start(['src/rl.ts', ...words, '--port', '0', '--deadline', '900'], { RL_GATEWAY_TOKEN: TOKEN })
+}
+
+async function end({ child, ended }: ReturnType<typeof start>): Promise<void> {
+  child.kill('SIGINT')
+  await ended
+}
+
+function loggedOf(run: string): { readonly trajectories: number; readonly steps: number } {
+  const log = openLogReader(runFolder(run, root).log)
+  const found = [...log.events({ types: ['TrajectoryCompleted'] })].map(({ data }) => data.steps)
+  log.close()
+  return { trajectories: found.length, steps: found.reduce((sum, steps) => sum + steps, 0) }
+}
+
+/** Connections of the gateway for a call: the agent's and the model's, and some room. */
+const FILES_A_CALL = 2.1
+
+/** Most files that a process here may have open. Node raises its own limit to it. */
+function openFiles(): number {
+  return Number(/^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1])
+}
+
+/** As many calls as users may have: each is answered and logged, and the gateway's memory has a bound. */
+async function most(upstream: string): Promise<void> {
+  const files = openFiles()
+  if (files < FILES_A_CALL * MOST) {
+    const needed = Math.ceil(FILES_A_CALL * MOST)
+    process.stdout.write(
+      `SKIP lost_16000, rss_16000_mb: ${files} files may be open, and ${needed} are needed\n`,
+    )
+    return
+  }
+  const gateway = startGateway('most', upstream)
+  const lanes = await claim(await gateway.url, MOST, 'most')
+  const answers = await Promise.allSettled(
+    lanes.map(({ url, key }) => post(`${url}/chat/completions`, key, bodyOf(30_000, 0))),
+  )
+  const peak = memory(gateway.child.pid!, 'VmHWM')
+  await finish(lanes)
+  await end(gateway)
+  const answered = answers.filter(({ status }) => status === 'fulfilled').length
+  const { steps } = loggedOf('most')
+  const note = `${MOST} calls in flight at once, ${answered} answered, ${steps} in the log`
+  const row = (name: string, value: number, unit: string, goal: string) =>
+    report({ suite: 'gateway', name, value, unit, goal, n: MOST, note })
+  row('lost_16000', MOST - Math.min(answered, steps), 'calls', '0')
+  row('rss_16000_mb', peak, 'MB', '<= 1536')
+}
+
 try {
   const upstream = await start(['scripts/bench/gateway/upstream.ts']).url
-  const words = ['gateway', '--record', '--run', 'bench', '--upstream', upstream, '--model', 'bench']
-  const gateway = start(['src/rl.ts', ...words, '--port', '0', '--deadline', '900'], {
-    RL_GATEWAY_TOKEN: TOKEN,
-  })
+  const gateway = startGateway('bench', upstream)
   const url = await gateway.url
 
   const direct = Array.from(
@@ -204,17 +255,8 @@ try {
     note: `most that the gateway's process ever had; ${MANY} calls in flight at once, all answered`,
   })
 
-  gateway.child.kill('SIGINT')
-  await gateway.ended
-  const log = openLogReader(runFolder('bench', root).log)
-  let trajectories = 0
-  let steps = 0
-  for (const event of log.events({ types: ['TrajectoryCompleted'] })) {
-    if (event.type !== 'TrajectoryCompleted') continue
-    trajectories++
-    steps += event.data.steps
-  }
-  log.close()
+  await end(gateway)
+  const { trajectories, steps } = loggedOf('bench')
   const expected = 200 * 2 + IN_FLIGHT * CALLS_EACH + MANY * 2
   report({
     suite: 'gateway',
@@ -225,6 +267,7 @@ try {
     n: expected,
     note: `${trajectories} trajectories with ${steps} steps in the log`,
   })
+  await most(upstream)
 } finally {
   for (const child of children) child.kill('SIGKILL')
   agent.destroy()

@@ -3,7 +3,7 @@
  * measured candidate takes its parent's place. Every decision says why.
  */
 import type { Direction } from '../environments/port.ts'
-import { betaCdf } from './beta.ts'
+import { betaDistribution } from './beta.ts'
 import { accuracyOf } from './filters.ts'
 import type { AcceptanceRule } from './rules.ts'
 import type { AcceptanceOptions, Candidate, Tally } from './terms.ts'
@@ -129,13 +129,13 @@ export function ruleProbability(
 ): number {
   const [from, to] = direction === 'harder' ? [low, 1] : [0, high]
   const point = (cell: number) => from + (to - from) * Math.sin((Math.PI / 2) * (cell / CELLS)) ** 2
-  const candidate = posterior(accuracy, prior)
-  const parent = posterior(parentAccuracy, prior)
+  const candidate = betaDistribution(...posterior(accuracy, prior))
+  const parent = betaDistribution(...posterior(parentAccuracy, prior))
   let probability = 0
-  let below = betaCdf(from, ...candidate)
+  let below = candidate(from)
   for (let cell = 0; cell < CELLS; cell++) {
-    const upTo = betaCdf(point(cell + 1), ...candidate)
-    const parentBelow = betaCdf(point(cell + 0.5), ...parent)
+    const upTo = candidate(point(cell + 1))
+    const parentBelow = parent(point(cell + 0.5))
     probability += (upTo - below) * (direction === 'harder' ? 1 - parentBelow : parentBelow)
     below = upTo
   }

@@ -6,15 +6,14 @@
  * running decider, and a replay feeds it millions of events. So a snapshot is only valid until the next event, unless
  * it is encoded (runtime/key-frame.ts).
  */
-import { type AnyStateMachine, createActor, type InspectionEvent } from 'xstate'
+import type { AnyStateMachine, InspectionEvent } from 'xstate'
 import { type Config, loggedConfig } from '../../config.ts'
 import type { EventData, EventType, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
-import type { Job } from './jobs.ts'
+import { startActor, startEngine } from './engine.ts'
+import type { Output } from './output.ts'
 
-export type Output =
-  | { readonly type: 'event'; readonly event: NewEvent }
-  | { readonly type: 'job'; readonly job: Job }
+export type { Output }
 
 export type Decider = {
   readonly role: Role
@@ -85,49 +84,45 @@ function startAt(decider: Decider, from: DeciderState | null): RunningDecider {
   let outputs: Output[] = []
   let config = from?.config ?? null
   let rules = config === null ? decider : rulesUnder(config)
-  let actor = start(rules.machine, from)
+  let engine = startEngine(rules.machine, from, emit)
 
   function rulesUnder(values: unknown): Decider {
     return decider.withConfig?.(loggedConfig(values)) ?? decider
   }
 
-  function start(machine: AnyStateMachine, at: Pick<DeciderState, 'value' | 'context'> | null) {
-    const started = createActor(machine, {
-      snapshot:
-        at === null ? undefined : machine.resolveState({ value: at.value as string, context: at.context }),
-    })
-    started.on('*', (emitted: unknown) => {
-      outputs.push(emitted as Output)
-    })
-    return started.start()
+  function emit(output: Output): void {
+    outputs.push(output)
   }
 
   function adopt(started: EventData<'RunStarted'>): void {
     if (started.parent === null || !decider.withConfig) return
     config = started.config
     rules = rulesUnder(config)
-    const { value, context } = actor.getSnapshot()
-    actor.stop()
-    actor = start(rules.machine, { value, context })
+    const place = engine.place()
+    engine.stop()
+    engine = startEngine(rules.machine, place, emit)
   }
 
   return {
     decider,
     handle(event) {
       if (!rules.interests.has(event.type)) return []
-      if (rules.absorb?.(actor.getSnapshot().context, event)) return []
+      if (rules.absorb?.(engine.context(), event)) return []
       outputs = []
       if (event.type === 'RunStarted') adopt(event.data)
-      actor.send(event)
+      engine.send(event)
       return outputs
     },
-    state: () => stateName(actor.getSnapshot().value),
-    context: () => actor.getSnapshot().context,
-    snapshot() {
-      const { value, context } = actor.getSnapshot()
-      return { value, context, config }
+    state: () => stateName(engine.place().value),
+    context: () => engine.context(),
+    snapshot: () => ({ ...engine.place(), config }),
+    inspect(observer) {
+      const place = engine.place()
+      engine.stop()
+      const watched = startActor(rules.machine, place, emit)
+      watched.inspect(observer)
+      engine = watched
     },
-    inspect: (observer) => void actor.system.inspect(observer),
   }
 }
 

@@ -10,8 +10,8 @@ import {
   type LoggedEvent,
   type NewEvent,
 } from '../../events/catalogue.ts'
-import type { Output } from './decider.ts'
 import type { Job, JobKind, JobOf, Jobs } from './jobs.ts'
+import type { Output } from './output.ts'
 
 /**
  * Returns an action that enters events of one type, or of several equivalent types, by changing the context in place.
@@ -29,10 +29,10 @@ export function fold<Context extends MachineContext, Type extends EventType>(
 /** Returns an action that asks for something because of an event. It may change the context as well. */
 export function ask<Context extends MachineContext, Type extends EventType>(
   types: Type | readonly Type[],
-  outputsOf: (context: Context, data: EventData<Type>) => readonly Output[],
+  outputs: (context: Context, data: EventData<Type>) => readonly Output[],
 ) {
   return decide<Context>((context, event) =>
-    isOf(types, event) ? outputsOf(context, event.data as EventData<Type>) : NOTHING,
+    isOf(types, event) ? outputs(context, event.data as EventData<Type>) : NOTHING,
   )
 }
 
@@ -43,13 +43,33 @@ const NOTHING: readonly Output[] = []
  * those out before it looks at the next guards, and they may emit.
  */
 export function decide<Context extends MachineContext>(
-  outputsOf: (context: Context, event: LoggedEvent) => readonly Output[],
+  outputs: (context: Context, event: LoggedEvent) => readonly Output[],
 ) {
-  return enqueueActions<Context, LoggedEvent, undefined, LoggedEvent, never, never, never, never, Output>(
-    ({ context, event, enqueue }) => {
-      for (const output of outputsOf(context, event)) enqueue.emit(output)
-    },
-  )
+  const action = enqueueActions<
+    Context,
+    LoggedEvent,
+    undefined,
+    LoggedEvent,
+    never,
+    never,
+    never,
+    never,
+    Output
+  >(({ context, event, enqueue }) => {
+    for (const output of outputs(context, event)) enqueue.emit(output)
+  })
+  rules.set(action, outputs as Outputs)
+  return action
+}
+
+/** Outputs of an action because of an event. */
+export type Outputs = (context: unknown, event: LoggedEvent) => readonly Output[]
+
+const rules = new WeakMap<object, Outputs>()
+
+/** Returns the rule behind an action that was made here, or null for any other action. */
+export function outputsOf(action: unknown): Outputs | null {
+  return typeof action === 'function' ? (rules.get(action) ?? null) : null
 }
 
 /** Returns a guard that looks at an event before it is entered. The guard is false after events of other types. */

@@ -33,9 +33,11 @@ export function compileOperator(tables: Tables, schema: ActionSchema, canHold: C
   const collect = collector(schema, tables.ids.length)
   const searches = conjunctions.map((conjunction) => {
     const variables = [...schema.parameters, ...conjunction.variables]
+    // One search without further variables finds each instance once.
+    const mayRepeat = conjunctions.length > 1 || conjunction.variables.length > 0
     const remains = somethingRemains(tables, schema.effects, conjunction, variables)
     const found: Found = (binding) => {
-      if (remains(binding)) collect.add(binding)
+      if (remains(binding)) collect.add(binding, mayRepeat)
       return false
     }
     return compileSearch(tables, conjunction, [], schema.parameters, found)
@@ -86,11 +88,13 @@ function collector({ name, parameters }: ActionSchema, radix: number) {
       seen = new Set()
     },
     tuples: () => tuples,
-    add(binding: Binding): void {
+    add(binding: Binding, mayRepeat: boolean): void {
       const tuple = binding.slice(0, parameters.length)
-      const key = packs ? tuple.reduce((packed, value) => packed * radix + value, 0) : tuple.join()
-      if (seen.has(key)) return
-      seen.add(key)
+      if (mayRepeat) {
+        const key = packs ? tuple.reduce((packed, value) => packed * radix + value, 0) : tuple.join()
+        if (seen.has(key)) return
+        seen.add(key)
+      }
       if (tuples.push(tuple) > MAX_INSTANCES)
         throw new RlError(`action '${name}' has more than ${MAX_INSTANCES} applicable instances`, {
           code: 'alfworld.too-large',

@@ -1,5 +1,6 @@
 import type { Operator } from './actions.ts'
 import type { Entity, Facts } from './facts.ts'
+import { keeper } from './kept.ts'
 import type { Text } from './text.ts'
 import type { RenderContext } from './text-query.ts'
 
@@ -9,12 +10,13 @@ export type Instances = {
   readonly commands: readonly string[]
   /** The commands in code point order. */
   readonly sorted: readonly string[]
+  /** No two commands are the same. */
+  readonly isDistinct: boolean
 }
 
 /**
- * Returns a function from the facts to the applicable instances of an action. Results are cached in two
- * cases: the action depends on nothing that changes, or on one predicate with a single fact. For example, the
- * agent's place decides on all `go to …` of a scene.
+ * Returns a function from the facts to the applicable instances of an action. Results are kept by the agent's place, or what else is
+ * the only fact of its predicate, and by the other relations on which the action depends.
  * @param varying facts that can change and that decide on the instances and their commands, as indexes into
  * Facts
  */
@@ -24,26 +26,29 @@ export function applicableInstances(
   varying: readonly number[],
   game: Omit<RenderContext, 'facts' | 'values'>,
 ): (facts: Facts) => Instances {
-  const kept = new Map<number, Instances>()
+  const keep = keeper<Instances>(varying)
   const commandOf = commandRenderer(command, varying, game)
   const workOut = (facts: Facts): Instances => {
     const args = operator.instances(facts)
     const commands = args.map((values) => commandOf(facts, values))
-    return { args, commands, sorted: commands.length > 1 ? commands.slice().sort() : commands }
-  }
-  return (facts) => {
-    if (varying.length > 1) return workOut(facts)
-    const [index] = varying
-    const relation = index === undefined ? [-1] : facts[index]!
-    const only = relation[0]
-    if (only === undefined || relation.length > 1) return workOut(facts)
-    let instances = kept.get(only)
-    if (!instances) {
-      instances = workOut(facts)
-      kept.set(only, instances)
+    const sorted = commands.length > 1 ? commands.slice().sort() : commands
+    return {
+      args,
+      commands,
+      sorted,
+      isDistinct: sorted.every((text, i) => i === 0 || text !== sorted[i - 1]),
     }
-    return instances
   }
+  return (facts) => keep(placeIn(facts, varying), facts, () => workOut(facts))
+}
+
+/** Returns the only fact of the first relation that has one fact, or -1. */
+function placeIn(facts: Facts, varying: readonly number[]): number {
+  for (let i = 0; i < varying.length; i++) {
+    const relation = facts[varying[i]!]!
+    if (relation.length === 1) return relation[0]!
+  }
+  return -1
 }
 
 /** Renders commands. If the command depends on nothing that changes, equal arguments are rendered once. */

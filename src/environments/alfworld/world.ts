@@ -61,18 +61,28 @@ export function moveFor(world: World, command: string): Move | null {
 
 /** All commands that do something, sorted by code point, each once. */
 export function commandsOf(world: World): readonly string[] {
+  const { game, memo } = world
+  if (memo.commands !== undefined) return memo.commands
   budget.start()
-  world.memo.commands ??= merged(world.game.actions.map((_, index) => instancesOf(world, index).sorted))
-  return world.memo.commands
+  const all: Instances[] = []
+  for (let index = 0; index < game.actions.length; index++) {
+    const instances = instancesOf(world, index)
+    if (instances.sorted.length > 0) all.push(instances)
+  }
+  memo.commands = merged(all)
+  return memo.commands
 }
 
 /** Merges sorted lists. Lists of different actions seldom overlap, so mostly they need no more than the right order. */
-function merged(lists: readonly (readonly string[])[]): string[] {
-  const filled = lists.filter((list) => list.length > 0).sort((a, b) => (a[0]! < b[0]! ? -1 : 1))
-  const all = filled.flat()
-  if (all.some((command, i) => i > 0 && command <= all[i - 1]!))
-    return all.sort().filter((command, i) => command !== all[i - 1])
-  return all
+function merged(instances: Instances[]): string[] {
+  instances.sort((a, b) => (a.sorted[0]! < b.sorted[0]! ? -1 : 1))
+  const all: string[] = []
+  let isInOrder = true
+  for (const { sorted, isDistinct } of instances) {
+    isInOrder &&= isDistinct && (all.length === 0 || all[all.length - 1]! < sorted[0]!)
+    for (let i = 0; i < sorted.length; i++) all.push(sorted[i]!)
+  }
+  return isInOrder ? all : all.sort().filter((command, i) => command !== all[i - 1])
 }
 
 /** The world after a move of this world. */
@@ -80,11 +90,16 @@ export function applyMove(world: World, { action, args }: Pick<Move, 'action' | 
   budget.start()
   const facts = action.apply(world.facts, args)
   let stale = false
-  const instances = world.game.actions.map(({ varyingReads }, i) => {
-    if (!varyingReads.some((index) => facts[index] !== world.facts[index])) return world.memo.instances[i]
-    stale = true
-    return undefined
-  })
+  const instances = world.memo.instances.slice()
+  for (let i = 0; i < world.game.actions.length; i++) {
+    const { varyingReads } = world.game.actions[i]!
+    for (let k = 0; k < varyingReads.length; k++) {
+      if (facts[varyingReads[k]!] === world.facts[varyingReads[k]!]) continue
+      stale = true
+      instances[i] = undefined
+      break
+    }
+  }
   return { game: world.game, facts, memo: { instances, commands: stale ? undefined : world.memo.commands } }
 }
 
