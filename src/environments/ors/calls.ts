@@ -17,7 +17,7 @@ export type OrsCalls = {
   readonly stop: () => void
 }
 
-export type Streamed = { readonly id: string; readonly text: string }
+type Streamed = { readonly id: string; readonly text: string }
 
 export type Asking = {
   readonly url: string

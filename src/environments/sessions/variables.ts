@@ -8,7 +8,7 @@ import { RlError } from '../../errors.ts'
  * @param key key of the config that names it
  * @throws RlError `environment.variable` if it is not set
  */
-export function variableOf(name: string, key: string): string {
+function variableOf(name: string, key: string): string {
   const value = process.env[name]
   if (value === undefined)
     throw new RlError(`the environment variable ${name} is not set`, {
