@@ -51,7 +51,7 @@ function command(words: readonly string[]): Ran {
   return { fault: status === 0 ? null : `${words[0]} ended with ${status ?? signal}`, output }
 }
 
-/** Returns the digest of the run, as its replay computed it again. */
+/** Returns the event digest of the run, as its replay computed it again. That of decisions goes by the order of arrival. */
 function tryPreset(preset: string): Ran {
   const file = join(FOLDER, `${preset}.yaml`)
   const settings = [...SETTINGS, ...(OWN[preset] ?? [ANY_OUTCOME])].flatMap((setting) => ['--set', setting])
@@ -59,7 +59,7 @@ function tryPreset(preset: string): Ran {
   if (played.fault !== null) return played
   const replayed = command(['src/rl.ts', 'replay', preset])
   if (replayed.fault !== null) return replayed
-  const digest = /\b[0-9a-f]{64}\b/.exec(replayed.output)?.[0]
+  const digest = /^events +([0-9a-f]{64}),/m.exec(replayed.output)?.[1]
   return digest === undefined
     ? { fault: 'the replay told no digest', output: replayed.output }
     : { fault: null, output: digest }
