@@ -38,6 +38,8 @@ export type Turn = {
   readonly role?: string
   /** True in the last turn if the outcome is a guess, e.g. of a model or a vote. */
   readonly unsure?: boolean
+  /** Files that the observation names by their digests, e.g. pictures. The run keeps them as blobs. */
+  readonly files?: readonly Uint8Array[]
 }
 
 /** A tool that a model may call. */

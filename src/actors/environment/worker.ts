@@ -45,6 +45,7 @@ export function environmentWorker(
     act: actOver(log, deadlines.stepSeconds * 1000),
     actDeadlineMs: deadlines.stepSeconds * 1000,
     askers: workers.environment,
+    keep: log.putBlob,
     ...(looks ? { look: pictureTaker(opened, log.putBlob) } : {}),
   })
 

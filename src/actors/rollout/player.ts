@@ -50,11 +50,13 @@ export type PlayerOptions = {
   readonly actDeadlineMs: number
   /** Keeps what an episode shows, at its start and after each step. Absent if nobody looks. */
   readonly look?: (episode: Episode) => Promise<ImageRef>
+  /** Keeps a file that an observation names. Absent if nobody does. */
+  readonly keep?: (file: Uint8Array) => Promise<unknown>
   /** Players that ask the same policy. */
   readonly askers?: number
 }
 
-export function createPlayer({ environment, act, actDeadlineMs, look, askers }: PlayerOptions): Player {
+export function createPlayer({ environment, act, actDeadlineMs, look, keep, askers }: PlayerOptions): Player {
   const live = new Set<LiveRollout>()
   const room = cacheRoom(askers)
   const stopped = new AbortController()
@@ -77,7 +79,7 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
         episode,
         observations: [episode.turn.observation],
         actions: [],
-        ...(look ? { frames: await framesOf(episode) } : {}),
+        frames: await framesOf(episode),
       }
     } catch (cause) {
       if (begun) release(begun)
@@ -187,11 +189,11 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
 
   /** Keeps what an episode shows, however long that takes. A full disk is no fault of the task. */
   async function framesOf(episode: Episode): Promise<readonly ImageRef[]> {
-    if (!look) return []
     try {
-      return [await look(episode)]
+      if (keep) for (const file of episode.turn.files ?? []) await keep(file)
+      return look ? [await look(episode)] : []
     } catch (cause) {
-      throw fault('infra', 'its screen could not be kept', cause)
+      throw fault('infra', 'what it shows could not be kept', cause)
     }
   }
 

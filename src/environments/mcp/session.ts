@@ -114,7 +114,9 @@ function sessionOf(
     const result = await found.server.call(found.tool, values)
     if ('refused' in result) return { text: `error: ${result.refused}`, failed: true }
     const failed = result.isError === true
-    return { text: failed ? `error: ${textOf(result)}` : textOf(result), failed }
+    const files: Uint8Array[] = []
+    const text = textOf(result, files)
+    return { text: failed ? `error: ${text}` : text, failed, files }
   }
 
   return {

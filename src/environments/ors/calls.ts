@@ -3,6 +3,7 @@ import { explain, RlError } from '../../errors.ts'
 import { isRecord } from '../../is-record.ts'
 import { boundedLines } from '../sessions/bounded-lines.ts'
 import { broken, connectionWords, infra, isKeyRefused } from '../sessions/fault.ts'
+import { namedFile } from '../sessions/files.ts'
 
 /** Longest answer that is read, in bytes. */
 const MOST_BYTES = 8 * 1024 * 1024
@@ -144,14 +145,18 @@ function eventLines(tell: (event: string, data: string) => void): (part: Buffer)
   }).take
 }
 
-/** Returns text blocks as text. Images are told by type and size. */
-export function blocksText(blocks: unknown, place: string): string {
+/**
+ * Returns text blocks as text. Images are told by type, size and digest.
+ *
+ * @param files takes the images
+ */
+export function blocksText(blocks: unknown, place: string, files: Uint8Array[] = []): string {
   if (!Array.isArray(blocks)) throw broken(`${place} has no blocks`)
   return blocks
     .map((block: unknown) => {
       if (isRecord(block) && block.type === 'text' && typeof block.text === 'string') return block.text
       if (isRecord(block) && block.type === 'image' && typeof block.data === 'string')
-        return `[image: ${String(block.mimeType)}, ${Math.floor((block.data.length * 3) / 4)} bytes]`
+        return namedFile('image', String(block.mimeType), block.data, files)
       throw broken(`${place} has a block that is neither text nor image`)
     })
     .join('\n')

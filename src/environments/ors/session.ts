@@ -72,9 +72,10 @@ export async function openSession(
     const given = Object.keys(secrets).length > 0 ? { secrets } : {}
     await calls.json('POST', '/create', { env_name: environment, task_spec: start, ...given })
     const tools = toolsIn(await calls.json('GET', `${place}/task_tools`))
-    const prompt = cut(blocksText(await calls.json('GET', `${place}/prompt`), `${place}/prompt`))
+    const files: Uint8Array[] = []
+    const prompt = cut(blocksText(await calls.json('GET', `${place}/prompt`), `${place}/prompt`, files))
     options.onTools(tools)
-    return sessionOf({ calls, place, tools, prompt, close }, options)
+    return sessionOf({ calls, place, tools, prompt, files, close }, options)
   } catch (error) {
     await close()
     throw error
@@ -86,11 +87,13 @@ type Opened = {
   readonly place: string
   readonly tools: readonly ToolSpec[]
   readonly prompt: string
+  /** Files that the prompt names. */
+  readonly files: readonly Uint8Array[]
   readonly close: () => Promise<void>
 }
 
 function sessionOf(
-  { calls, place, tools, prompt, close }: Opened,
+  { calls, place, tools, prompt, files, close }: Opened,
   { rewards, listed, actions }: OrsOptions,
 ): Session {
   const known = new Map(tools.map((tool) => [tool.name, tool]))
@@ -117,7 +120,7 @@ function sessionOf(
 
   return {
     tools,
-    begin: async () => shown(prompt === '' ? 'Call tools.' : prompt),
+    begin: async () => shown(prompt === '' ? 'Call tools.' : prompt, { files }),
     async act(action) {
       const asked = callsOf(action, known)
       if (asked.length === 0) return shown(`${PROBLEM}this is no call of a tool`, { void: true })
@@ -145,8 +148,10 @@ function resultIn(value: unknown, name: string): CallResult {
     throw broken(`the reward of ${name} is ${JSON.stringify(reward).slice(0, 100)}`)
   if (typeof finished !== 'boolean')
     throw broken(`finished of ${name} is ${JSON.stringify(finished).slice(0, 100)}`)
+  const files: Uint8Array[] = []
   return {
-    text: blocksText(blocks, `the result of ${name}`),
+    text: blocksText(blocks, `the result of ${name}`, files),
+    files,
     failed: false,
     ends: finished,
     ...(reward === null ? {} : { reward }),

@@ -80,6 +80,7 @@ export async function startSession(task: Task, options: SessionOptions): Promise
         ended,
         ...(shown.failed === undefined ? {} : { failed: shown.failed }),
         ...(shown.void ? { void: true } : {}),
+        ...(shown.files === undefined ? {} : { files: shown.files }),
       },
       ...(tools ? { tools } : {}),
       async step(action) {

@@ -12,6 +12,8 @@ export type Shown = {
   readonly void?: boolean
   /** Whether a call of a tool failed. Absent if the session cannot tell. */
   readonly failed?: boolean
+  /** Files that the observation names by their digests. */
+  readonly files?: readonly Uint8Array[]
 }
 
 /**

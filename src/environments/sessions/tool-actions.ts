@@ -10,6 +10,8 @@ import { anyOf, fewValues } from './few-values.ts'
 const MOST_CALLS = 8
 /** Most characters of a result that a model is shown. */
 const MOST_SHOWN = 20_000
+/** Most bytes of files that are kept of one action. */
+const MOST_KEPT = 16 * 1024 * 1024
 /** Most actions to choose from. Each step of the log has all of them. */
 const MOST_CHOICES = 10_000
 
@@ -28,6 +30,8 @@ export type CallResult = {
   readonly reward?: number
   /** Last words of a model that ended the episode. */
   readonly answer?: string
+  /** Files that the text names. */
+  readonly files?: readonly Uint8Array[]
 }
 
 /** A call that was not made. */
@@ -96,6 +100,8 @@ export type Done = {
   readonly failed: boolean
   /** True if nothing was called. */
   readonly void?: boolean
+  /** Files that the observation names, at most `MOST_KEPT` bytes of them. */
+  readonly files?: readonly Uint8Array[]
 }
 
 /** Makes calls one after another, until one ends the episode. */
@@ -117,7 +123,19 @@ export async function doCalls(
     results,
     failed: results.some(({ failed }) => failed),
     ...(results.every((result) => result.void) ? { void: true } : {}),
+    ...filesOf(results),
   }
+}
+
+function filesOf(results: readonly CallResult[]): Pick<Done, 'files'> {
+  let bytes = 0
+  const files = results
+    .flatMap((result) => result.files ?? [])
+    .filter(({ byteLength }) => {
+      bytes += byteLength
+      return bytes <= MOST_KEPT
+    })
+  return files.length === 0 ? {} : { files }
 }
 
 /** Returns several results as one observation, in which no result has the mark that separates them. */

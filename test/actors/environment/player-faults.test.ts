@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ActReply, ActRequest } from '../../../src/actors/rollout/act.ts'
 import { createPlayer } from '../../../src/actors/rollout/player.ts'
+import type { Episode } from '../../../src/environments/port.ts'
 import { RlError } from '../../../src/errors.ts'
 import { household, requestFor, task } from '../../support/household.ts'
 
@@ -49,6 +50,34 @@ test('what an episode shows may take long to be kept; where it cannot be, that i
       )
   const slow = () => new Promise((resolve) => setTimeout(resolve, 200, image))
   assert.is(await play(slow), 'played')
+  assert.is(await play(() => Promise.reject(new Error('the disk is full'))), 'rollout.infra')
+})
+
+test('files that observations name are kept, and a file that cannot be kept is no fault of the task', async () => {
+  const file = Uint8Array.of(1, 2)
+  const shown = { observation: 'a picture', admissible: ['look'], done: false, ended: null, files: [file] }
+  const over = { ...shown, admissible: [], done: true, ended: 'goal' as const }
+  const play = (keep: (kept: Uint8Array) => Promise<unknown>) =>
+    createPlayer({
+      environment: {
+        ...household,
+        reset: async (of) => {
+          const ended: Episode = { task: of, steps: 1, turn: over, outcome: () => 1, step: () => ended }
+          return { ...ended, steps: 0, turn: shown, step: async () => ended }
+        },
+      },
+      act: policy(-1),
+      actDeadlineMs: 10_000,
+      keep,
+    })
+      .play(request(0), task)
+      .then(
+        () => 'played',
+        (error: RlError) => error.code,
+      )
+  const kept: Uint8Array[] = []
+  assert.is(await play(async (one) => kept.push(one)), 'played')
+  assert.equal(kept, [file, file])
   assert.is(await play(() => Promise.reject(new Error('the disk is full'))), 'rollout.infra')
 })
 

@@ -69,7 +69,7 @@ test('tasks, tools and prompt come from the server, and its tools pay', () =>
     assert.equal([tasks.length, tasks[1]?.id, tasks[1]?.goal], [3, 'count-4', 'count to 4'])
     assert.equal(await environment.tasks('ood'), [])
     const episode = await first(environment)
-    assert.is(episode.turn.observation, 'Count to 3.\n[image: image/png, 3 bytes]')
+    assert.is(episode.turn.observation, 'Count to 3.\n[image: image/png, 3 bytes, blob 709e80c88487a241]')
     assert.equal(
       episode.tools?.map(({ name }) => name),
       ['add', 'look', 'secret'],
