@@ -20,9 +20,8 @@ const CHOSEN: readonly Setting[] = [
 
 /** @returns null as long as no setting stands beside outcomes alone */
 export function adviceOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): string | null {
-  const added = contrastsOf(results).filter(
-    ({ base, added, metric }) => base === BASE && CHOSEN.includes(added) && metric === 'success',
-  )
+  const all = contrastsOf(results).filter(({ base, added }) => base === BASE && CHOSEN.includes(added))
+  const added = all.filter(({ metric }) => metric === 'success')
   if (added.length === 0) return null
   const gains = CHOSEN.flatMap((setting) => {
     const own = added.filter((one) => one.added === setting)
@@ -30,7 +29,9 @@ export function adviceOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): 
     return pays ? [{ setting, own, gain: sum(own.map(({ difference }) => difference.value)) }] : []
   }).sort((a, b) => b.gain - a.gain)
   const best = gains[0]
-  return best === undefined ? none(added) : some(results, best.setting, best.own)
+  if (best === undefined) return none(added)
+  const falls = all.filter((one) => one.added === best.setting && isReversed(one))
+  return some(results, best.setting, best.own, falls)
 }
 
 function isReversed({ verdict }: Contrast): boolean {
@@ -50,13 +51,20 @@ function none(added: readonly Contrast[]): string {
   ].join(' ')
 }
 
-function some(results: Pick<Results, 'rows'>, setting: Setting, own: readonly Contrast[]): string {
-  const gains = own.map(({ split, difference: { value, low, high, n } }) => {
-    return `${signed(value)} points on ${split} [${signed(low)}, ${signed(high)}], n ${n}`
-  })
+/** @param falls what fell at another temperature: a part may make a policy surer, and no abler */
+function some(
+  results: Pick<Results, 'rows'>,
+  setting: Setting,
+  own: readonly Contrast[],
+  falls: readonly Contrast[],
+): string {
+  const told = ({ split, difference: { value, low, high, n } }: Contrast) =>
+    `${signed(value)} points on ${split} [${signed(low)}, ${signed(high)}], n ${n}`
+  const gains = own.map(told)
+  const but = falls.length === 0 ? '' : `; ${falls[0]?.metric} fell: ${falls.map(told).join(', and ')}`
   const seconds = (of: Setting) => meanOf(ofSetting(results.rows, of), (row) => row.seconds)?.value ?? 0
   return [
-    `Set ${SETTINGS[setting].words.join(' ')}: success rose by ${gains.join(', and ')}.`,
+    `Set ${SETTINGS[setting].words.join(' ')}: success rose by ${gains.join(', and ')}${but}.`,
     `A run took ${seconds(setting).toFixed(0)} s with them and ${seconds(BASE).toFixed(0)} s without, at as many rollouts an iteration.`,
   ].join(' ')
 }

@@ -116,6 +116,16 @@ test('advice names the keys of what paid, or says how large an effect would have
   )
   assert.match(none ?? '', /four of five/)
   assert.is(adviceOf(resultsOf({ 'outcome-only': 50 })), null)
+  const cooler = { 'outcome-only': 60, 'outcome+environment': 50 } as const
+  const { rows, ...sure } = resultsOf({ 'outcome-only': 50, 'outcome+environment': 70 })
+  const surer = rows.map((row) => ({
+    ...row,
+    cooler: [{ split: 'in-domain', successes: cooler[row.setting as keyof typeof cooler], n: 100 }],
+  }))
+  assert.match(
+    adviceOf({ ...sure, rows: surer }) ?? '',
+    /rose by \+\d.*; success at 0\.5 fell: -10\.0 points/,
+  )
 })
 
 test.run()
