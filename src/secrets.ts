@@ -1,4 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { validateHeaderValue } from 'node:http'
+import { RlError } from './errors.ts'
 
 /**
  * Returns a test whether an Authorization header has this token as a bearer. Tokens are compared by digest.
@@ -54,4 +56,25 @@ function wordOf(secret: string): RegExp {
   const before = new RegExp(`^${letter}`, 'u').test(secret) ? `(?<!${letter})` : ''
   const after = new RegExp(`${letter}$`, 'u').test(secret) ? `(?!${letter})` : ''
   return new RegExp(`${before}${secret.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}${after}`, 'gu')
+}
+
+/**
+ * Holds that a header can have the value of a variable. A client would else report a lost connection. The value is in no error.
+ *
+ * @param code of the error
+ * @throws RlError `code`
+ */
+export function checkForHeader(
+  value: string,
+  variable: string,
+  code: 'config.key' | 'environment.variable',
+): void {
+  try {
+    validateHeaderValue('authorization', value)
+  } catch {
+    throw new RlError(`the environment variable ${variable} has characters that no header can hold`, {
+      code,
+      hint: 'set it to its text alone, on one line and without quotes',
+    })
+  }
 }

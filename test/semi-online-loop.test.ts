@@ -3,11 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { runFolder } from '../src/broker/connection.ts'
-import { openLogReader } from '../src/events/log-reader.ts'
-import { replay } from '../src/replay/replay.ts'
 import { eventsBelow } from './support/logged.ts'
 import { startHead, startProcess } from './support/processes.ts'
+import { assertReplayed } from './support/replayed.ts'
 import { temporaryFolder } from './support/run.ts'
 
 const root = temporaryFolder()
@@ -49,15 +47,7 @@ test('two iterations follow the traces, with the recorded action where the polic
   }
   assert.ok(left > 0)
   assert.ok(eventsOf('traced', ['PolicyUpdated']).some(({ data }) => data.trainedOn.length > 0))
-  const log = openLogReader(runFolder('traced', root).log)
-  try {
-    const { difference, completed, digests } = replay(log)
-    assert.is(difference, null)
-    assert.ok(completed)
-    assert.is(digests.replayed, digests.logged)
-  } finally {
-    log.close()
-  }
+  assertReplayed(root, 'traced')
   const [{ data }] = played.filter((one) => (one.data.trace?.left.length ?? 0) > 0)
   const why = startProcess(
     ['src/rl.ts', 'why', 'traced', 'step', `${data.rollout}#${data.trace?.left[0].step}`],

@@ -3,11 +3,9 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { runFolder } from '../src/broker/connection.ts'
-import { openLogReader } from '../src/events/log-reader.ts'
-import { replay } from '../src/replay/replay.ts'
 import { eventsBelow } from './support/logged.ts'
 import { startHead, startProcess } from './support/processes.ts'
+import { assertReplayed } from './support/replayed.ts'
 import { temporaryFolder } from './support/run.ts'
 
 const root = temporaryFolder()
@@ -67,15 +65,7 @@ test('the first group of a guessed task is left out, sure tasks train, and the l
     [guessed, 0, 0],
   )
   for (const { data } of updates) assert.ok((data.metrics.tasksTrained ?? 0) >= 8 - guessed)
-  const log = openLogReader(runFolder('trend', root).log)
-  try {
-    const { difference, completed, digests } = replay(log)
-    assert.is(difference, null)
-    assert.ok(completed)
-    assert.is(digests.replayed, digests.logged)
-  } finally {
-    log.close()
-  }
+  assertReplayed(root, 'trend')
   assert.match(await rescored('trend'), /trend \* +groupFilter +0\.0 %/)
 })
 

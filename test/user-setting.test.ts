@@ -4,12 +4,10 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { runFolder } from '../src/broker/connection.ts'
 import { digestOf } from '../src/events/digest.ts'
-import { openLogReader } from '../src/events/log-reader.ts'
-import { replay } from '../src/replay/replay.ts'
 import { eventsBelow } from './support/logged.ts'
 import { startHead, startProcess } from './support/processes.ts'
+import { assertReplayed } from './support/replayed.ts'
 import { temporaryFolder } from './support/run.ts'
 
 const root = temporaryFolder()
@@ -67,15 +65,7 @@ test('three iterations: both models learn, steps are judged in its words, tasks 
 })
 
 test('it replays to its digest, and rl shows it', async () => {
-  const log = openLogReader(runFolder('nim', root).log)
-  try {
-    const { difference, completed, digests } = replay(log)
-    assert.is(difference, null)
-    assert.ok(completed)
-    assert.is(digests.replayed, digests.logged)
-  } finally {
-    log.close()
-  }
+  assertReplayed(root, 'nim')
   assert.match(await rl('projections', 'nim', 'show'), /accuracy/)
   assert.match(await rl('status', 'nim'), /nim/)
   const [{ data }] = eventsOf('nim', ['TrajectoryCompleted']).filter(({ data }) => data.purpose === 'train')

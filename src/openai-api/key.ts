@@ -1,7 +1,5 @@
 /** The key of an endpoint. It is read from its environment variable and never shown. */
-import { validateHeaderValue } from 'node:http'
-import { RlError } from '../errors.ts'
-import { withoutSecrets } from '../secrets.ts'
+import { checkForHeader, withoutSecrets } from '../secrets.ts'
 
 /**
  * Returns the key without white space around it. Returns null if no variable is named, or none is set.
@@ -10,15 +8,7 @@ import { withoutSecrets } from '../secrets.ts'
  */
 export function keyIn(variable: string | undefined, env: NodeJS.ProcessEnv = process.env): string | null {
   const key = (variable === undefined ? undefined : env[variable])?.trim() || null
-  if (key === null) return null
-  try {
-    validateHeaderValue('authorization', key)
-  } catch {
-    throw new RlError(`the environment variable ${variable} has characters that no header can hold`, {
-      code: 'config.key',
-      hint: 'set it to the key alone, on one line and without quotes',
-    })
-  }
+  if (key !== null) checkForHeader(key, variable ?? '', 'config.key')
   return key
 }
 

@@ -1,6 +1,6 @@
 /** Variables of this process that a section names, e.g. with a token. Their values never stand in a config. */
-import { validateHeaderValue } from 'node:http'
 import { RlError } from '../../errors.ts'
+import { checkForHeader } from '../../secrets.ts'
 
 /**
  * Returns the value of a variable.
@@ -25,14 +25,7 @@ function variableOf(name: string, key: string): string {
  */
 export function tokenOf(name: string, key: string): string {
   const token = variableOf(name, key).trim()
-  try {
-    validateHeaderValue('authorization', token)
-  } catch {
-    throw new RlError(`the environment variable ${name} has characters that no header can hold`, {
-      code: 'environment.variable',
-      hint: 'set it to the token alone, on one line and without quotes',
-    })
-  }
+  checkForHeader(token, name, 'environment.variable')
   return token
 }
 
