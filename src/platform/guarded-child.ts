@@ -3,8 +3,12 @@
  * process ends, and takes its children along.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { existsSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { isProgram, programFolders } from './programs.ts'
+import { RlError } from '../errors.ts'
+import { installHint, isProgram, programFolders } from './programs.ts'
 
 /**
  * Ends the process group when descriptor 3, a pipe from this process, is closed. The kernel closes it at a
@@ -22,34 +26,84 @@ export type GuardedChild = {
   readonly pid: number | undefined
   /** Resolves to the reason once the program has ended, or could not be started. */
   readonly ended: Promise<string>
+  /** Resolves to the reason once all that it wrote has been read too. */
+  readonly closed: Promise<string>
   /** Ends the program and its children. Resolves when it has ended. */
   readonly end: () => Promise<void>
 }
 
-let fence: readonly string[] | null = null
+const FENCE = ['--dev-bind', '/', '/', '--unshare-pid', '--proc', '/proc', '--die-with-parent', '--']
 
-/** A process namespace of its own, if bubblewrap works: a child that leaves its group ends too. */
-function fenceWords(): readonly string[] {
-  if (fence) return fence
+/** Words that start a program in a sandbox, by what the sandbox does. Empty if bubblewrap does not work so. */
+const tried = new Map<string, readonly string[]>()
+
+function bwrapWords(words: readonly string[]): readonly string[] {
+  const key = words.join(' ')
+  const known = tried.get(key)
+  if (known) return known
   const bwrap = programFolders()
     .map((folder) => `${folder}/bwrap`)
     .find(isProgram)
-  const words = ['--dev-bind', '/', '/', '--unshare-pid', '--proc', '/proc', '--die-with-parent', '--']
   const works =
     process.platform === 'linux' &&
     bwrap !== undefined &&
     spawnSync(bwrap, [...words, 'true'], { timeout: 10_000 }).status === 0
-  fence = works ? [bwrap, ...words] : []
-  return fence
+  const found = works ? [bwrap, ...words] : []
+  tried.set(key, found)
+  return found
 }
 
-/** @param env all variables of the program; it gets no others */
-export function spawnGuardedChild(
+type Spawning = {
+  /** All variables of the program; it gets no others. */
+  readonly env: NodeJS.ProcessEnv
+  readonly cwd?: string
+}
+
+/** The program has a process namespace of its own, if bubblewrap works: a child that leaves its group ends too. */
+export const spawnGuardedChild = (command: readonly string[], spawning: Spawning): GuardedChild =>
+  spawnBehind(bwrapWords(FENCE), command, spawning)
+
+/**
+ * Starts a program that sees files and changes none. It has no network, and sees of the home folder only `cwd` and
+ * where the program itself is installed. Its temporary files are its own.
+ *
+ * @throws RlError `mcp.sandbox` if bubblewrap does not work
+ */
+export function spawnSealedChild(command: readonly string[], { env, cwd }: Required<Spawning>): GuardedChild {
+  const shown = [...foldersInHome(command[0] ?? ''), cwd].flatMap((folder) => ['--ro-bind', folder, folder])
+  const words = bwrapWords([
+    ...['--ro-bind', '/', '/', '--tmpfs', homedir(), '--tmpfs', '/var/tmp', ...shown],
+    ...['--dev', '/dev', '--proc', '/proc', '--unshare-all', '--cap-drop', 'ALL', '--new-session'],
+    ...['--die-with-parent', '--chdir', cwd, '--setenv', 'TMPDIR', '/var/tmp', '--'],
+  ])
+  if (words.length === 0)
+    throw new RlError('a program that checks needs a sandbox, and bubblewrap does not work here', {
+      code: 'mcp.sandbox',
+      hint: `${installHint('bubblewrap')}; or let a tool of a server check`,
+    })
+  return spawnBehind(words, command, { env, cwd })
+}
+
+/** Returns the folders above a program's `bin`, as it is named and as its links lead, if they are in the home folder. */
+function foldersInHome(name: string): readonly string[] {
+  const found = name.includes('/')
+    ? resolve(name)
+    : programFolders()
+        .map((folder) => `${folder}/${name}`)
+        .find(isProgram)
+  if (found === undefined || !existsSync(found)) return []
+  return [found, realpathSync(found)]
+    .map((file) => dirname(dirname(file)))
+    .filter((folder) => folder.startsWith(`${homedir()}/`))
+}
+
+function spawnBehind(
+  fence: readonly string[],
   command: readonly string[],
-  { env, cwd }: { readonly env: NodeJS.ProcessEnv; readonly cwd?: string },
+  { env, cwd }: Spawning,
 ): GuardedChild {
   const isWindows = process.platform === 'win32'
-  const words = isWindows ? [...command] : ['sh', '-c', GUARD, 'sh', ...fenceWords(), ...command]
+  const words = isWindows ? [...command] : ['sh', '-c', GUARD, 'sh', ...fence, ...command]
   const [file = '', ...rest] = words
   const child = spawn(file, rest, {
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
@@ -68,12 +122,17 @@ export function spawnGuardedChild(
       resolve(`it ended with ${signal ?? `status ${status}`}`)
     })
   })
+  const closed = new Promise<void>((resolve) => {
+    child.on('error', () => resolve())
+    child.on('close', () => resolve())
+  })
   return {
     stdin,
     stdout,
     stderr,
     pid: child.pid,
     ended,
+    closed: closed.then(() => ended),
     async end() {
       killGroup(child)
       await ended

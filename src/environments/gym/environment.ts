@@ -1,4 +1,4 @@
-/** Environments of Gymnasium and TextWorld: each session has a process of Python, which plays one after another. */
+/** Environments of Python's packages by their sidecar: each session has a process of Python, which plays one after another. */
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../../config-schema/schema.ts'
 import { RlError } from '../../errors.ts'

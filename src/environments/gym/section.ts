@@ -7,7 +7,9 @@ export const shape = (zod: typeof z) => ({
     .string()
     .min(1)
     .default('FrozenLake-v1')
-    .describe('Name of a Gymnasium environment, or path of a TextWorld game (`.z8`, `.ulx`, `.json`).'),
+    .describe(
+      'Name of a Gymnasium environment (`browsergym/...` too), `scienceworld:TASK`, or path of a TextWorld game (`.z8`, `.ulx`, `.json`).',
+    ),
   options: zod
     .record(zod.string(), zod.unknown())
     .default({})

@@ -1,4 +1,4 @@
-/** Environments of Gymnasium and TextWorld as a setting. `open` loads the code that plays them. */
+/** Environments of Gymnasium, BrowserGym, TextWorld and ScienceWorld as a setting. `open` loads the code that plays them. */
 import { PLAIN_CAUSES } from '../causes.ts'
 import type { Environment } from '../port.ts'
 import { checkSessions } from '../sessions/section.ts'
@@ -11,7 +11,7 @@ const texts: Texts = { kind: 'texts', invalid: (answer) => (answer.trim() === ''
 
 export const setting = defineSetting<Environment, ReturnType<typeof shape>>({
   name: 'gym',
-  summary: 'environments of Gymnasium and TextWorld, played by a process of Python',
+  summary: 'environments of Gymnasium, BrowserGym, TextWorld and ScienceWorld, played by a process of Python',
   config: shape,
   check(_, refuse, section) {
     checkSessions('gym', section, refuse)

@@ -12,28 +12,34 @@ const ANSWER = '{answer}'
 /** Resolves to the result of a tool. Rejects if there is none. */
 export type MakeCall = (tool: string, values: Readonly<Record<string, unknown>>) => Promise<CallToolResult>
 
+/** Resolves to the output of a checker's program, which is told the answer. Rejects if it fails. */
+export type RunProgram = (command: readonly string[], answer: string) => Promise<string>
+
 /**
  * Resolves to the reward of an episode.
  *
  * @param answer last words of the model
- * @param call calls a tool
+ * @param ask calls a tool, or runs the checker's program
  */
 export async function judge(
   checker: Checker | null,
   answer: string,
   { low, high }: Rewards,
-  call: MakeCall,
+  { call, run }: { readonly call: MakeCall; readonly run: RunProgram },
 ): Promise<number> {
   if (!checker) return low
-  const { tool, equals, contains, number } = checker
-  const result = tool === undefined ? answerAsResult(answer) : await call(tool, filled(checker, answer))
+  const { tool, command, equals, contains, number } = checker
+  const result =
+    tool === undefined
+      ? textResult(command === undefined ? answer : await run(command, answer))
+      : await call(tool, filled(checker, answer))
   const text = textOf(result).trim()
   if (number !== undefined && number !== false) return rewardIn(result, text, number)
   const right = contains !== undefined ? text.includes(contains) : isEqual(result, text, equals)
   return right ? high : low
 }
 
-const answerAsResult = (text: string): CallToolResult => ({ content: [{ type: 'text', text }] })
+const textResult = (text: string): CallToolResult => ({ content: [{ type: 'text', text }] })
 
 function filled({ arguments: values }: Checker, answer: string): Readonly<Record<string, unknown>> {
   return Object.fromEntries(

@@ -22,6 +22,8 @@ export type Recipe = {
   readonly tools: readonly string[]
   readonly start: readonly StartCall[]
   readonly checker: Checker | null
+  /** JSON that a checker's program reads, but for the answer. */
+  readonly told: { readonly id: string; readonly goal: string; readonly recipe: Task['recipe'] }
 }
 
 const recipeSchema = z.looseObject({
@@ -66,6 +68,11 @@ export function recipeOf(task: Task, section: McpSection): Recipe {
       'it brings servers of its own',
       'set environment.mcp.taskServers=true if you trust the tasks',
     )
+  if (read.data.checker?.command !== undefined && !section.taskServers)
+    throw refuse(
+      'it brings a checker with a program of its own',
+      'set environment.mcp.taskServers=true if you trust the tasks, or name the program as environment.mcp.checker',
+    )
   const own = Array.isArray(servers)
     ? new Map(servers.map((name) => [name, known.get(name)]))
     : new Map(Object.entries(servers ?? section.servers))
@@ -77,5 +84,6 @@ export function recipeOf(task: Task, section: McpSection): Recipe {
   const wrong = checker && wrongChecker(checker)
   if (wrong) throw refuse(`checker: ${wrong}`)
   if (own.size === 0) throw refuse('it has no server', 'environment.mcp.servers names some')
-  return { servers: own as ReadonlyMap<string, ServerSpec>, tools, start, checker }
+  const told = { id: task.id, goal: task.goal, recipe: task.recipe }
+  return { servers: own as ReadonlyMap<string, ServerSpec>, tools, start, checker, told }
 }

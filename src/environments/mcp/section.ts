@@ -34,13 +34,20 @@ const callShape = (zod: typeof z) => ({
 /** A call that is made for a task. */
 export const startShape = (zod: typeof z) => zod.strictObject(callShape(zod))
 
-/** How an episode is judged at its end: a call, or the answer itself, and how the text is compared. */
+/** How an episode is judged at its end: a call, a program or the answer itself, and how the text is compared. */
 export const checkerShape = (zod: typeof z) =>
   zod.strictObject({
     tool: callShape(zod).tool.optional(),
     arguments: callShape(zod).arguments.describe(
       'Arguments of the call. The value `{answer}` stands for the answer.',
     ),
+    command: zod
+      .array(zod.string().min(1))
+      .min(1)
+      .optional()
+      .describe(
+        'A program in a sandbox. It reads the task and the answer as JSON, and its output is the result.',
+      ),
     equals: zod.unknown().optional().describe('The result that is right: a text, or JSON.'),
     contains: zod.string().min(1).optional().describe('A text that a right result has in it.'),
     number: zod
@@ -66,7 +73,9 @@ export const shape = (zod: typeof z) => ({
   taskServers: zod
     .boolean()
     .default(false)
-    .describe('Whether tasks may bring servers of their own. Their programs run as you.'),
+    .describe(
+      'Whether tasks may bring servers and checkers with programs of their own. Those of servers run as you.',
+    ),
   ...sessionShape(zod),
   acting: sessionShape(zod).acting.default('texts'),
   deterministic: sessionShape(zod).deterministic.default(false),
@@ -84,7 +93,8 @@ export function wrongServer({ command, url }: ServerSpec): string | null {
 }
 
 /** Returns what is wrong with a checker, or null. */
-export function wrongChecker({ equals, contains, number }: Checker): string | null {
+export function wrongChecker({ tool, command, equals, contains, number }: Checker): string | null {
+  if (tool !== undefined && command !== undefined) return 'it has a tool and a command'
   const ways = [equals, contains, number === false ? undefined : number].filter((way) => way !== undefined)
   return ways.length === 1 ? null : 'it needs one of equals, contains and number'
 }

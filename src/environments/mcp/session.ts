@@ -16,9 +16,10 @@ import {
 import { wrongArguments } from '../sessions/tool-arguments.ts'
 import { PROBLEM } from '../setting.ts'
 import { withoutCalls } from '../tool-calls.ts'
-import { judge, type MakeCall } from './checker.ts'
+import { judge, type MakeCall, type RunProgram } from './checker.ts'
 import type { Recipe } from './recipe.ts'
 import { textOf } from './results.ts'
+import { runSealed } from './sealed-program.ts'
 import { type Connecting, connectServer, type ToolServer } from './server.ts'
 import { FINISH, FINISHING, namedTools } from './tools.ts'
 
@@ -54,7 +55,7 @@ export async function openSession(recipe: Recipe, options: McpOptions): Promise<
 function sessionOf(
   servers: readonly ToolServer[],
   recipe: Recipe,
-  { rewards, listed, actions, onTools }: McpOptions,
+  { rewards, listed, actions, onTools, timeoutMs }: McpOptions,
   endAll: () => Promise<void>,
 ): Session {
   const all = namedTools(servers)
@@ -89,6 +90,10 @@ function sessionOf(
     return result
   }
 
+  const run: RunProgram = (command, answer) =>
+    runSealed(command, JSON.stringify({ ...recipe.told, answer }), timeoutMs)
+  const judged = (answer: string) => judge(recipe.checker, answer, rewards, { call: callOurs, run })
+
   const shown = (observation: string, more: Partial<Shown> = {}): Shown => ({
     observation,
     admissible: more.done ? [] : admissible,
@@ -98,7 +103,7 @@ function sessionOf(
   })
 
   async function finish(answer: string): Promise<Shown> {
-    const reward = await judge(recipe.checker, answer, rewards, callOurs)
+    const reward = await judged(answer)
     return shown('The task was ended.', { reward, done: true })
   }
 
@@ -137,7 +142,7 @@ function sessionOf(
       if (!last) return shown(observation, more)
       return finish(last.answer ?? withoutCalls(action))
     },
-    atLimit: () => judge(recipe.checker, '', rewards, callOurs),
+    atLimit: () => judged(''),
     close: endAll,
   }
 }

@@ -16,14 +16,103 @@ import { until } from '../../support/run.ts'
 const PYTHON = process.env.RL_TEST_GYM_PYTHON ?? 'python3'
 const BAD = fileURLToPath(new URL('../../support/bad-sidecar.mjs', import.meta.url))
 
-if (spawnSync(PYTHON, ['-c', 'import gymnasium']).status !== 0)
-  process.stdout.write('SKIP Gymnasium: python3 has no gymnasium; RL_TEST_GYM_PYTHON names another Python\n')
-else
+/** Whether the Python has a package; a line tells what is not tried without it. */
+function has(name: string, ...modules: readonly string[]): boolean {
+  const found = spawnSync(PYTHON, ['-c', `import ${modules.join(', ')}`]).status === 0
+  if (!found)
+    process.stdout.write(
+      `SKIP ${name}: ${PYTHON} lacks it; RL_TEST_GYM_PYTHON names another Python that has ${modules.join(', ')}\n`,
+    )
+  return found
+}
+
+const { actings: _, ...setting } = settingOf({ name: 'gym', module: null })!
+
+if (has('Gymnasium', 'gymnasium'))
   test('FrozenLake keeps to the contract of environments', async () => {
-    const { actings: _, ...setting } = settingOf({ name: 'gym', module: null })!
     const section = { python: [PYTHON], actions: ['left', 'down', 'right', 'up'], sessions: 2 }
     const tried = await testEnvironment(setting, { section, tasks: 3, maxSteps: 12 })
     assert.is(tried.episodes, 3)
+  })
+
+if (spawnSync('java', ['-version']).error)
+  process.stdout.write('SKIP ScienceWorld: there is no Java on this machine\n')
+else if (has('ScienceWorld', 'scienceworld')) {
+  const section = { python: [PYTHON], id: 'scienceworld:find-animal', sessions: 2 }
+  const set = [
+    ...['environment.name=gym', 'rewardModel.mode=off', 'learning.reward=outcome'],
+    `environment.gym=${JSON.stringify(section)}`,
+  ]
+
+  test('ScienceWorld keeps to the contract of environments', async () => {
+    const tried = await testEnvironment(setting, { section, tasks: 2, maxSteps: 6 })
+    assert.is(tried.episodes, 2)
+  })
+
+  test('a task of ScienceWorld says what is to be done, pays its share, and varies by its seed', async () => {
+    const { environment } = await openSetting(loadConfig({ set }))
+    try {
+      const tasks = await environment.tasks('train')
+      const starts = new Set<string>()
+      for (const task of tasks.slice(0, 3)) {
+        const episode = await environment.reset(task, { seed: [1, 2], maxSteps: 8 })
+        assert.match(episode.turn.observation, /^Task Description:\nYour task is to find a/)
+        starts.add(episode.turn.observation)
+        const opens = episode.turn.admissible.find((action) => action.startsWith('open door to '))
+        const next = await episode.step(opens ?? 'open door')
+        assert.match(next.turn.observation, /door is now open/)
+        await environment.release?.(next)
+      }
+      assert.ok(starts.size > 1, 'each seed has the same start')
+    } finally {
+      await environment.close?.()
+    }
+  })
+
+  test('a task that ScienceWorld lacks is named beside those that it has', async () => {
+    const wrong = set.map((one) => one.replace('find-animal', 'find-dragon'))
+    const { environment } = await openSetting(loadConfig({ set: wrong }))
+    const fault = await faultOf(async () => {
+      const [task] = await environment.tasks('train')
+      await environment.reset(itemAt([task], 0)!, { seed: [1, 2], maxSteps: 8 })
+    })
+    await environment.close?.()
+    assert.match(fault.message, /no task find-dragon; there are .*find-animal/)
+  })
+}
+
+/** Words that give Playwright its folder of browsers: a sidecar gets no variables of ours. */
+const { PLAYWRIGHT_BROWSERS_PATH: browsers } = process.env
+const BROWSERS = browsers === undefined ? [] : ['env', `PLAYWRIGHT_BROWSERS_PATH=${browsers}`]
+
+if (has('BrowserGym', 'browsergym.core'))
+  test('a page of BrowserGym is told by its tree, and an action that fails by its error', async () => {
+    const page = `data:text/html,${encodeURIComponent('<h1>Shop</h1><button>Buy</button>')}`
+    const section = {
+      ...{ python: [...BROWSERS, PYTHON], id: 'browsergym/openended', acting: 'texts' },
+      options: { task_kwargs: { start_url: page, goal: 'buy it' } },
+    }
+    const { environment } = await openSetting(
+      loadConfig({
+        set: [
+          ...['environment.name=gym', 'rewardModel.mode=off', 'learning.reward=outcome'],
+          `environment.gym=${JSON.stringify(section)}`,
+        ],
+      }),
+    )
+    try {
+      const [task] = await environment.tasks('train')
+      const episode = await environment.reset(itemAt([task], 0)!, { seed: [1, 2], maxSteps: 4 })
+      const { observation } = episode.turn
+      assert.match(observation, /^goal: buy it\naddress: data:text/)
+      const [, button] = /\[(\w+)\] button 'Buy'/.exec(observation) ?? []
+      const clicked = await episode.step(`click('${button}')`)
+      assert.not.match(clicked.turn.observation, /error:/)
+      const failed = await clicked.step("click('nothing')")
+      assert.match(failed.turn.observation, /error: .*nothing/s)
+    } finally {
+      await environment.close?.()
+    }
   })
 
 const CODES: Readonly<Record<string, string>> = {

@@ -1,4 +1,5 @@
 /** MCP servers as environments: the contract, tasks, tools by episode, and servers that break the rules. */
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -192,6 +193,61 @@ test('a task brings its start, its tools and its checker; the policy is told its
     rmSync(folder, { recursive: true })
   }
 })
+
+const CHECKS = fileURLToPath(new URL('../../support/checker-program.mjs', import.meta.url))
+const checkedBy = (mode: string, more: object = { number: true }) =>
+  `environment.mcp.checker=${JSON.stringify({ command: [process.execPath, CHECKS, ...mode.split(' ')], ...more })}`
+
+if (process.platform !== 'linux' || spawnSync('bwrap', ['--version']).error)
+  process.stdout.write('SKIP a checker that is a program: there is no bubblewrap\n')
+else {
+  test('a program in a sandbox judges: it reads the task and the answer, and changes nothing outside', async () => {
+    const said = { contains: 'train-00000 ' }
+    await playing({ counter: program() }, [checkedBy('length')], async (environment) => {
+      assert.is((await (await first(environment)).step('x'.repeat(4))).outcome(), 0.4)
+    })
+    await playing({ counter: program() }, [checkedBy('task', said)], async (environment) => {
+      assert.is((await (await first(environment)).step('done')).outcome(), 1)
+    })
+    const sealed = { equals: 'no file, no network, no home, one temporary file' }
+    const server = await startCounterServer()
+    try {
+      const mode = `escape ${new URL(server.url).port}`
+      await playing({ counter: program() }, [checkedBy(mode, sealed)], async (environment) => {
+        assert.is((await (await first(environment)).step('done')).outcome(), 1)
+      })
+    } finally {
+      await server.close()
+    }
+  })
+
+  for (const [mode, code, said] of [
+    ['fail', 'environment.answer', /status 3: no such test/],
+    ['flood', 'environment.answer', /more than 1048576 bytes/],
+    ['hang', 'rollout.infra', /not done within 2 s/],
+    ['none', 'environment.answer', /no number/],
+  ] as const)
+    test(`a checker's program that does this costs the rollout, and earns nothing: ${mode}`, () =>
+      playing(
+        { counter: program() },
+        [checkedBy(mode), 'environment.mcp.timeoutSeconds=2'],
+        async (environment) => {
+          const episode = await first(environment)
+          const fault = await faultOf(() => episode.step('done'))
+          assert.is(fault.code, code)
+          assert.match(fault.message, said)
+        },
+      ))
+}
+
+test('a task that brings a program of its own as its checker is refused', () =>
+  playing({ counter: program() }, [], async (environment) => {
+    const [task] = await environment.tasks('train')
+    const recipe = { checker: { command: ['true'], equals: '' } }
+    const fault = await faultOf(() => environment.reset({ ...(task as Task), recipe }, OPTIONS))
+    assert.is(fault.code, 'mcp.task')
+    assert.match(fault.message, /checker with a program of its own/)
+  }))
 
 test('tools of several servers have the names of their servers', () =>
   playing(
