@@ -13,6 +13,7 @@ const CHOSEN: readonly Setting[] = [
   'policy+reward+environment',
   'outcome+environment',
   'outcome+estimate',
+  'outcome+estimate+environment',
   'outcome+judge',
   'outcome+judge+environment',
   'learnability',

@@ -16,6 +16,7 @@ const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
   ['outcome+judge+environment - outcome+judge', 'outcome+judge', 'outcome+judge+environment'],
   ['outcome+environment - outcome', 'outcome-only', 'outcome+environment'],
   ['outcome+estimate - outcome', 'outcome-only', 'outcome+estimate'],
+  ['outcome+estimate+environment - outcome+estimate', 'outcome+estimate', 'outcome+estimate+environment'],
   ['outcome+oracle - outcome', 'outcome-only', 'outcome+oracle'],
   ['weights at staleness 1 - none', 'staleness-1', 'staleness-1+weights'],
   ['weights at staleness 2 - none', 'staleness-2', 'staleness-2+weights'],

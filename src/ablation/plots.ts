@@ -30,6 +30,7 @@ const COLOURS: Readonly<Record<Shown, string>> = {
   'reward-model-only': '#CC79A7',
   'outcome+environment': '#882255',
   'outcome+estimate': '#332288',
+  'outcome+estimate+environment': '#6699CC',
   'outcome+judge': '#117733',
   'outcome+judge+environment': '#44BB99',
   'outcome-separate': '#888800',

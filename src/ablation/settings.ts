@@ -99,6 +99,10 @@ const OTHERS = {
     short: 'estimate',
     words: [...ESTIMATE, FIXED_TASKS],
   },
+  'outcome+estimate+environment': {
+    short: 'estimate-env',
+    words: [...ESTIMATE, ...REWRITTEN],
+  },
   /** The estimate by a solver on the true state: the ceiling of what a judge of steps is worth. */
   'outcome+oracle': {
     short: 'oracle',
