@@ -37,7 +37,7 @@ function run(...words: readonly string[]): void {
 
 try {
   const settings = SETTINGS.flatMap((setting) => ['--set', setting])
-  run('src/main.ts', '--role', 'head', '--run', RUN, ...settings)
+  run('src/main.ts', '--role', 'head', '--run', RUN, '--config', 'config/co-trained.yaml', ...settings)
   run('src/rl.ts', 'log', RUN, 'verify')
   run('src/rl.ts', 'replay', RUN)
   run('src/rl.ts', 'status', RUN)

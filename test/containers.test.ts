@@ -9,7 +9,7 @@ import type { RlError } from '../src/errors.ts'
 import { connectLog } from '../src/events/log-client.ts'
 import { connectBus } from '../src/events/nats/connect.ts'
 import { eventsBelow } from './support/logged.ts'
-import { startProgram } from './support/processes.ts'
+import { ALL_PARTS, startProgram } from './support/processes.ts'
 import { startTestHead, temporaryFolder, until } from './support/run.ts'
 import { SETTINGS } from './support/simulated-run.ts'
 import { runStarted } from './support/toy.ts'
@@ -45,9 +45,12 @@ contained('of two heads in containers the second is refused, and the first goes 
   const roots = [temporaryFolder(), temporaryFolder()]
   const settings = [...SETTINGS, 'run.iterations=1000'].flatMap((setting) => ['--set', setting])
   const start = (root: string) =>
-    inContainer(['src/main.ts', '--role', 'head', '--run', 'shared', '--nats', broker.url, ...settings], {
-      RL_RUNS: root,
-    })
+    inContainer(
+      ['src/main.ts', '--role', 'head', '--run', 'shared', '--nats', broker.url, ...ALL_PARTS, ...settings],
+      {
+        RL_RUNS: root,
+      },
+    )
   const first = start(roots[0])
   const iterations = () => eventsBelow(roots[0])('shared', ['IterationCompleted']).length
   await until('an iteration', () => iterations() > 0, 240_000)

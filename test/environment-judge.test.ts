@@ -7,7 +7,7 @@ import { runFolder } from '../src/broker/connection.ts'
 import { openLogReader } from '../src/events/log-reader.ts'
 import { replay } from '../src/replay/replay.ts'
 import { eventsBelow } from './support/logged.ts'
-import { startHead, startProcess } from './support/processes.ts'
+import { ALL_PARTS, startHead, startProcess } from './support/processes.ts'
 import { temporaryFolder } from './support/run.ts'
 
 const root = temporaryFolder()
@@ -61,7 +61,9 @@ test('an oracle pays by the true state: what it logs sums to the best plan where
 
 async function dryRun(...set: readonly string[]) {
   const words = set.flatMap((key) => ['--set', key])
-  const started = startProcess(['src/main.ts', '--role', 'head', '--dry-run', ...words], { RL_RUNS: root })
+  const started = startProcess(['src/main.ts', '--role', 'head', '--dry-run', ...ALL_PARTS, ...words], {
+    RL_RUNS: root,
+  })
   return { status: await started.status, output: started.output() }
 }
 

@@ -8,7 +8,7 @@ import { openLogReader } from '../src/events/log-reader.ts'
 import { trustOf } from '../src/learning/judge-trust.ts'
 import { replay } from '../src/replay/replay.ts'
 import { eventsBelow } from './support/logged.ts'
-import { startHead, startProcess } from './support/processes.ts'
+import { ALL_PARTS, startHead, startProcess } from './support/processes.ts'
 import { temporaryFolder } from './support/run.ts'
 
 const root = temporaryFolder()
@@ -72,7 +72,9 @@ test('the judge estimates a run, learns from it, and is trusted as far as the lo
 
 async function dryRun(...set: readonly string[]) {
   const words = set.flatMap((key) => ['--set', key])
-  const started = startProcess(['src/main.ts', '--role', 'head', '--dry-run', ...words], { RL_RUNS: root })
+  const started = startProcess(['src/main.ts', '--role', 'head', '--dry-run', ...ALL_PARTS, ...words], {
+    RL_RUNS: root,
+  })
   return { status: await started.status, output: started.output() }
 }
 

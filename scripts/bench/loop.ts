@@ -56,7 +56,7 @@ async function play(root: string, workers: number): Promise<readonly Sample[]> {
   const head = spawn(
     process.execPath,
     [
-      ...['src/main.ts', '--role', 'head', '--run', 'bench'],
+      ...['src/main.ts', '--role', 'head', '--run', 'bench', '--config', 'config/co-trained.yaml'],
       ...settings.flatMap((setting) => ['--set', setting]),
     ],
     { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, RL_RUNS: root } },

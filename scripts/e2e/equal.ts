@@ -36,7 +36,7 @@ export async function compareHosts({ damaged, say, ending }: CompareOptions): Pr
     const alone = itemAt(network.hosts, 0)
     const hosts = network.hosts.slice(1)
     say('one host')
-    await finished([alone.start([...HEAD, ...SMALL_RUN])], 'the run on one host')
+    await finished([alone.start(BEGIN)], 'the run on one host')
     say(`${hosts.length} hosts`)
     await onHosts(hosts, root, { damaged, say })
     const [one, many] = [factsOf(alone), factsOf(itemAt(hosts, 0))]
@@ -49,6 +49,7 @@ export async function compareHosts({ damaged, say, ending }: CompareOptions): Pr
 }
 
 const HEAD = ['src/main.ts', '--role', 'head', '--run', RUN, '--no-ui']
+const BEGIN = [...HEAD, '--config', 'config/co-trained.yaml', ...SMALL_RUN]
 
 /** Starts the head, lets each host join with the files of its roles, and waits for the end. */
 async function onHosts(
@@ -57,7 +58,7 @@ async function onHosts(
   { damaged, say }: Pick<CompareOptions, 'damaged' | 'say'>,
 ): Promise<void> {
   if (first === undefined) throw new Error('there is no host')
-  let head = await startedHead(first, [...HEAD, ...SMALL_RUN])
+  let head = await startedHead(first, BEGIN)
   const joined: Started[] = []
   for (const [i, roles] of ROLES.entries())
     for (const role of roles) {

@@ -126,7 +126,17 @@ async function playUndisturbed(): Promise<Facts> {
   return withNetwork(1, async (network) => {
     const host = itemAt(network.hosts, 0)
     const set = SETTINGS.flatMap((setting) => ['--set', setting])
-    const head = host.start(['src/main.ts', '--role', 'head', '--run', RUN, '--no-ui', ...set])
+    const head = host.start([
+      'src/main.ts',
+      '--role',
+      'head',
+      '--run',
+      RUN,
+      '--no-ui',
+      '--config',
+      'config/co-trained.yaml',
+      ...set,
+    ])
     const status = await head.status
     if (status !== 0) throw new Error(`the run without a fault ended with ${status}: ${head.output()}`)
     const log = openLogReader(runFolder(RUN, host.runs).log)

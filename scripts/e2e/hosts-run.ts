@@ -100,7 +100,9 @@ export async function startHostsRun(
       ...words,
       '--cluster',
       isCluster ? clusterOf(network, headHost) : headHost.address,
-      ...(existsSync(folder.log) ? [] : settings.flatMap((setting) => ['--set', setting])),
+      ...(existsSync(folder.log)
+        ? []
+        : ['--config', 'config/co-trained.yaml', ...settings.flatMap((setting) => ['--set', setting])]),
     ],
   })
   const options: ClusterOptions = { network, run: RUN, root, head, headHost, isOver }

@@ -52,7 +52,9 @@ export function startSoakedRun({ run, root, settings, main, nats }: SoakedRunOpt
   let ended: Promise<void> = Promise.resolve()
 
   function start(first: boolean): void {
-    const set = first ? settings.flatMap((setting) => ['--set', setting]) : []
+    const set = first
+      ? ['--config', 'config/co-trained.yaml', ...settings.flatMap((setting) => ['--set', setting])]
+      : []
     const join = nats ? ['--nats', nats.url] : []
     const child = spawn(
       process.execPath,

@@ -6,7 +6,7 @@ import { runFolder } from '../../src/broker/connection.ts'
 import { pause } from '../../src/clock.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { startCluster } from '../support/cluster.ts'
-import { type Started, startProcess } from '../support/processes.ts'
+import { ALL_PARTS, type Started, startProcess } from '../support/processes.ts'
 import { temporaryFolder, until } from '../support/run.ts'
 
 const cluster = await startCluster()
@@ -38,7 +38,13 @@ test('of two standbys one takes the run, and the other waits beside it', async (
       { ...env, RL_RUNS: root },
     )
   const root = temporaryFolder()
-  const head = begin(root, '--roles', 'adapter', ...settings.flatMap((setting) => ['--set', setting]))
+  const head = begin(
+    root,
+    '--roles',
+    'adapter',
+    ...ALL_PARTS,
+    ...settings.flatMap((setting) => ['--set', setting]),
+  )
   await until('a run', () => hasBegun(runFolder(run, root).log) || head.process.exitCode !== null)
   assert.is(head.process.exitCode, null, head.output())
   const standBy = () => begin(temporaryFolder(), '--standby', '--roles', 'adapter')

@@ -27,7 +27,9 @@ for (const [run, rest] of [
   ['full-disk', '> /dev/full 2> /dev/full'],
 ] as const)
   watched(`a run does not depend on who watches (${run})`, () => {
-    const { stderr } = shell(`"$NODE" src/main.ts --role head --run ${run} ${settings} ${rest}`)
+    const { stderr } = shell(
+      `"$NODE" src/main.ts --role head --config config/co-trained.yaml --run ${run} ${settings} ${rest}`,
+    )
     assert.not.match(stderr, /Error|at .*node:/)
     assert.is(eventsBelow(root)(run, ['RunCompleted']).length, 1)
   })

@@ -44,8 +44,8 @@ function refusal(sources: ConfigSources): RlError {
   throw new Error('the config was taken')
 }
 
-test('without any source every key has its default, and config/default.yaml says nothing else', () => {
-  assert.equal(loadConfig({ file: 'config/default.yaml' }), loadConfig({}))
+test('without any source every key has its default, and config/co-trained.yaml says nothing else', () => {
+  assert.equal(loadConfig({ file: 'config/co-trained.yaml' }), loadConfig({}))
 })
 
 test('every file under config/ is valid once it has its data', () => {

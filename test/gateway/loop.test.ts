@@ -19,7 +19,7 @@ import { replay } from '../../src/replay/replay.ts'
 import { startTrainer } from '../../src/trainer/trainer.ts'
 import { writeGuessingModel } from '../support/guessing-model.ts'
 import { eventsBelow } from '../support/logged.ts'
-import { type Started, startProcess } from '../support/processes.ts'
+import { ALL_PARTS, type Started, startProcess } from '../support/processes.ts'
 import { temporaryFolder, until } from '../support/run.ts'
 import { startScriptedEndpoint } from '../support/scripted-endpoint.ts'
 
@@ -75,7 +75,7 @@ test('an agent behind the gateway is judged, trained on, and plays on with the n
     ...['learning.mixedOutcomes=false', 'adaptation.enabled=false', 'evaluation.splits=[]'],
     ...['policy.training.klLimit=null', 'run.iterations=2', 'backend=wasm'],
   ].flatMap((setting) => ['--set', setting])
-  const head = start(['src/main.ts', '--role', 'head', '--run', RUN, ...settings])
+  const head = start(['src/main.ts', '--role', 'head', '--run', RUN, ...ALL_PARTS, ...settings])
   const { connection } = runFolder(RUN, root)
   await until(
     'the run has its first version',

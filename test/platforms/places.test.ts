@@ -22,6 +22,7 @@ import { findNatsServer } from '../../src/broker/find.ts'
 import { digestOf } from '../../src/events/digest.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { unpackFixture } from '../replay/fixture.ts'
+import { ALL_PARTS } from '../support/processes.ts'
 import { temporaryFolder, until } from '../support/run.ts'
 
 const SIMULATED = [
@@ -92,7 +93,7 @@ function start(
 }
 
 function startHead(folder: string, run: string, settings: readonly string[], place?: Place): Promise<Ended> {
-  const words = settings.flatMap((setting) => ['--set', setting])
+  const words = [...ALL_PARTS, ...settings.flatMap((setting) => ['--set', setting])]
   return start(folder, ['src/main.ts', '--role', 'head', '--run', run, ...words], place)
 }
 

@@ -48,7 +48,10 @@ export function startProgram(
   return { process: child, output: () => output, status }
 }
 
-/** `npm start -- --role head` for a run below `root`; without settings an existing run goes on. */
+/** Every key of this file stands at its default, and its judge is a model. */
+export const ALL_PARTS = ['--config', 'config/co-trained.yaml'] as const
+
+/** `npm start -- --role head` for a run below `root`, with all parts of the loop; without settings an existing run goes on. */
 export function startHead(
   root: string,
   run: string,
@@ -56,7 +59,8 @@ export function startHead(
   env: Readonly<Record<string, string>> = {},
   more: readonly string[] = [],
 ): Started {
-  const words = [...settings.flatMap((setting) => ['--set', setting]), ...more]
+  const config = settings.length === 0 || more.includes('--config') ? [] : ALL_PARTS
+  const words = [...config, ...settings.flatMap((setting) => ['--set', setting]), ...more]
   return startProcess(['src/main.ts', '--role', 'head', '--run', run, ...words], { ...env, RL_RUNS: root })
 }
 

@@ -1,18 +1,13 @@
 /** The reward model's decider: which trajectories to judge, when a trajectory is judged, and when to train the judge. */
 import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
+import { NOT_TRAINED } from '../../events/catalogue/model.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import { BOOK_ENTRIES, BOOK_EVENTS } from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
 import { versionStates } from '../decider/versions.ts'
 import { enterStep, isLastInBatch } from './batches.ts'
-import {
-  emptyRewardModelContext,
-  NO_TASK,
-  NOT_TRAINED,
-  type RewardModelContext,
-  rewardModelRules,
-} from './rules.ts'
+import { emptyRewardModelContext, NO_TASK, type RewardModelContext, rewardModelRules } from './rules.ts'
 
 /** A rollout has ended: the last one of its batch lets the judge begin. */
 const END_OF_ROLLOUT = [

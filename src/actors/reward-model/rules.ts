@@ -1,6 +1,7 @@
 /** Rules of the reward model's decider: what its machine asks before a transition, and what it does on one. */
 import type { Config } from '../../config.ts'
 import type { RewardModelConfig, RunConfig } from '../../config-schema/sections.ts'
+import { NOT_TRAINED } from '../../events/catalogue/model.ts'
 import { accuracyOf } from '../../learning/filters.ts'
 import { bookkeeping, learnableGroups } from '../decider/books.ts'
 import { ask, decide, emitEvent, fold, unchangedVersion, when } from '../decider/fold.ts'
@@ -30,7 +31,6 @@ type Context = RewardModelContext
 const ENDS = ['TrajectoryCompleted', 'RolloutFailed'] as const
 
 /** Why a version keeps the weights of the one before. */
-export const NOT_TRAINED = 'the reward model is'
 export const NO_TASK = 'no task has an accuracy in'
 
 export function emptyRewardModelContext({ expected }: RewardModelConfig): RewardModelContext {

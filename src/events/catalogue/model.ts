@@ -27,6 +27,9 @@ const importanceWeights = z.strictObject({
   cutI32: column,
 })
 
+/** Begins `stopped` of a version that the config keeps as it is. */
+export const NOT_TRAINED = 'the reward model is'
+
 const update = z.strictObject({
   iteration: count,
   version: count,

@@ -5,7 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readModelFolder } from '../../../src/models/local/model-folder.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
-import { startHead, startProcess } from '../../support/processes.ts'
+import { ALL_PARTS, startHead, startProcess } from '../../support/processes.ts'
 import { temporaryFolder } from '../../support/run.ts'
 import { writeTinyChatModel } from '../../support/tiny-chat-model.ts'
 
@@ -16,7 +16,8 @@ const NIM = [`environment.module=${join(root, 'nim.ts')}`, 'policy.coldStart.dem
 const SPELL = [`environment.module=${join(root, 'spell.ts')}`, 'rewardModel.judging=group']
 
 async function head(set: readonly string[], ...words: readonly string[]) {
-  const keys = set.flatMap((key) => ['--set', key])
+  const config = words.includes('--config') || words.includes('kept') ? [] : ALL_PARTS
+  const keys = [...config, ...set.flatMap((key) => ['--set', key])]
   const started = startProcess(['src/main.ts', '--role', 'head', ...words, ...keys], { RL_RUNS: root })
   const status = await started.status
   return { status, output: started.output() }

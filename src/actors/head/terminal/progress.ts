@@ -1,6 +1,7 @@
 /** The terminal's view of a running run: a fold of its events, and the lines that a person reads. */
 
 import { sparkline, WIDTH, wrap } from '../../../columns.ts'
+import { NOT_TRAINED } from '../../../events/catalogue/model.ts'
 import type { EventData, LoggedEvent } from '../../../events/catalogue.ts'
 import type { LogReader } from '../../../events/log-reader.ts'
 import { isHeld, isLifted } from '../../../events/run-turn.ts'
@@ -224,10 +225,13 @@ function modelUpdated(
 ): readonly Line[] {
   if (data.version === 0) {
     // A figure stays beside its name.
-    const lines = wrap(`${what} ready: ${figures(data.metrics, '\u00a0')}`, width, '  ')
+    const told = figures(data.metrics, '\u00a0')
+    const lines = wrap(`${what} ready${told === '' ? '' : `: ${told}`}`, width, '  ')
     return lines.map((line) => line.replaceAll('\u00a0', ' '))
   }
-  return data.stopped ? [`${what} ${data.version}: update stopped: ${data.stopped}`] : []
+  // A model that the config keeps as it is has no update that could stop.
+  if (data.stopped === undefined || data.stopped === null || data.stopped.startsWith(NOT_TRAINED)) return []
+  return [`${what} ${data.version}: update stopped: ${data.stopped}`]
 }
 
 /** Lists each server that does not have the version, and the version that serves if no server has it. */
@@ -329,7 +333,7 @@ function evaluationLine({ data }: LoggedEvent<'EvaluationCompleted'>): Line {
 
 function figures(metrics: Readonly<Record<string, number>>, space: string): string {
   const parts = Object.entries(metrics).map(([name, value]) => `${name}${space}${short(value)}`)
-  return parts.length > 0 ? parts.join(', ') : 'no figures'
+  return parts.join(', ')
 }
 
 function interval({ value, low, high }: Estimate): string {
