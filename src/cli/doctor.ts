@@ -9,6 +9,7 @@ import { loadInstalled } from '../environments/settings.ts'
 import { explain } from '../errors.ts'
 import { freeBytesOf, MIN_FREE_BYTES } from '../events/log.ts'
 import { findGpu, gpuAdvice } from '../platform/gpu.ts'
+import { THIS_MACHINE } from '../platform/machine.ts'
 import { installHint } from '../platform/programs.ts'
 import { brief } from '../user-code.ts'
 import type { Command } from './command.ts'
@@ -119,13 +120,14 @@ async function tensors(): Promise<Finding> {
     const { openBackend } = await import('../models/local/backend/backend.ts')
     const { name, detail, passedOver } = await openBackend()
     const others = passedOver.map(({ name, reason }) => `no ${name}: ${reason}`).join('; ')
+    const refusal = passedOver.find(({ name }) => name === 'webgpu')?.reason ?? null
     const slow = name === 'cpu' || name === 'wasm'
     return {
       check: 'tensors',
       result: slow ? 'warn' : 'ok',
       detail: `${name} (${detail})${others ? `; ${others}` : ''}`,
       advice:
-        gpuAdvice(findGpu(), name) ??
+        gpuAdvice(findGpu(), name, THIS_MACHINE, refusal) ??
         (slow ? `training is slow without a native BLAS; ${installHint('openblas')}` : null),
     }
   } catch (error) {

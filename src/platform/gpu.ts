@@ -37,9 +37,19 @@ const install = (name: string) => `npm install --no-save --save-peer ${name}`
  * without further libraries. tfjs-node-gpu needs CUDA and cuDNN, and exists for x64 on Linux and Windows
  * alone.
  * @param inUse the backend that was chosen
+ * @param refusal why webgpu was passed over. Null if it was not tried.
  */
-export function gpuAdvice(gpu: Gpu, inUse: string, machine: Machine = THIS_MACHINE): string | null {
+export function gpuAdvice(
+  gpu: Gpu,
+  inUse: string,
+  machine: Machine = THIS_MACHINE,
+  refusal: string | null = null,
+): string | null {
   if (inUse === 'webgpu' || inUse === 'tensorflow-gpu') return null
+  if (gpu.webgpu && refusal !== null && !refusal.startsWith("Cannot find package 'webgpu'")) {
+    const why = machine.platform === 'linux' ? '; vulkaninfo --summary (vulkan-tools) tells more' : ''
+    return `a graphics processor is here, and webgpu cannot use it${why}`
+  }
   if (gpu.webgpu) return `a graphics processor is here; to train on it: ${install('webgpu@0.6.2')}`
   if (!gpu.nvidia) return null
   const driverless = `an NVIDIA GPU is here without a Vulkan driver; with one: ${install('webgpu@0.6.2')}`

@@ -109,6 +109,19 @@ test('what would use it is named with the versions of package.json, webgpu first
   assert.not.match(gpuAdvice(driverless, 'wasm', ALPINE) ?? '', packed)
 })
 
+test('a package that is installed and finds no adapter is not advised again', () => {
+  const gpu = { nvidia: true, webgpu: true }
+  const missing = "Cannot find package 'webgpu'"
+  assert.match(gpuAdvice(gpu, 'wasm-blas', DEBIAN, missing) ?? '', 'npm install')
+  const refusal = 'WebGPU finds no adapter - a Vulkan driver is needed'
+  const advice = gpuAdvice(gpu, 'wasm-blas', DEBIAN, refusal) ?? ''
+  assert.not.match(advice, 'npm install')
+  assert.match(advice, 'vulkaninfo --summary')
+  const elsewhere = gpuAdvice({ nvidia: false, webgpu: true }, 'wasm', MAC, refusal) ?? ''
+  assert.not.match(elsewhere, /npm install|vulkaninfo/)
+  assert.match(elsewhere, 'webgpu cannot use it')
+})
+
 test('tfjs-node-gpu counts only where it computes on a GPU', () => {
   assert.is(usesGpu({ isUsingGpuDevice: true }), true)
   assert.is(usesGpu({ isUsingGpuDevice: false }), false)

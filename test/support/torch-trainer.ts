@@ -102,7 +102,8 @@ function startTrainer(
       ...process.env,
       ...environmentOf(head.addressOf(`${role}-worker`)),
       ...(command ? {} : { PYTHONPATH: 'integrations/torch' }),
-      ...{ HF_HUB_OFFLINE: '1', GLOO_SOCKET_IFNAME: 'lo' },
+      // Tolerances are those of float32. A GPU computes in bfloat16.
+      ...{ HF_HUB_OFFLINE: '1', GLOO_SOCKET_IFNAME: 'lo', CUDA_VISIBLE_DEVICES: '' },
     },
   })
 }
