@@ -274,6 +274,10 @@ function checkTypes(
     )
 }
 
+/** For a setting without an estimate that meets the default config. */
+const JUDGED_OTHERWISE =
+  'add --config config/co-trained.yaml, whose judge is a model, or --set rewardModel.mode=off --set learning.reward=outcome'
+
 function checkParts(setting: Setting, config: Config, refuse: Refuse): void {
   const { environment, rewardModel } = config
   const lacks = (part: string) => `the setting '${setting.name}' has no ${part}`
@@ -287,6 +291,11 @@ function checkParts(setting: Setting, config: Config, refuse: Refuse): void {
     )
   for (const part of ['progress', 'falls'] as const) {
     const rule = setting[part] ? null : ruleNeeding(config, part)
-    if (rule) refuse(rule.key, lacks(part), 'use outcome or integrated')
+    if (rule)
+      refuse(
+        rule.key,
+        lacks(part),
+        rewardModel.provider === 'environment' ? JUDGED_OTHERWISE : 'use outcome or integrated',
+      )
   }
 }
