@@ -64,15 +64,16 @@ export const spawnGuardedChild = (command: readonly string[], spawning: Spawning
   spawnBehind(bwrapWords(FENCE), command, spawning)
 
 /**
- * Starts a program that sees files and changes none. It has no network, and sees of the home folder only `cwd` and
- * where the program itself is installed. Its temporary files are its own.
+ * Starts a program that sees files and changes none. It has no network, and no socket below /run: a read-only folder
+ * would not keep it from those. Of the home folder it sees `cwd` and where the program itself is installed. Its
+ * temporary files are its own.
  *
  * @throws RlError `mcp.sandbox` if bubblewrap does not work
  */
 export function spawnSealedChild(command: readonly string[], { env, cwd }: Required<Spawning>): GuardedChild {
   const shown = [...foldersInHome(command[0] ?? ''), cwd].flatMap((folder) => ['--ro-bind', folder, folder])
   const words = bwrapWords([
-    ...['--ro-bind', '/', '/', '--tmpfs', homedir(), '--tmpfs', '/var/tmp', ...shown],
+    ...['--ro-bind', '/', '/', '--tmpfs', homedir(), '--tmpfs', '/var/tmp', '--tmpfs', '/run', ...shown],
     ...['--dev', '/dev', '--proc', '/proc', '--unshare-all', '--cap-drop', 'ALL', '--new-session'],
     ...['--die-with-parent', '--chdir', cwd, '--setenv', 'TMPDIR', '/var/tmp', '--'],
   ])

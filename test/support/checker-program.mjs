@@ -36,6 +36,7 @@ switch (mode) {
         writes(join(dirname(process.argv[1]), 'left-behind')) ? 'a file' : 'no file',
         (await reaches()) ? 'a network' : 'no network',
         readdirSync(homedir()).length > 1 ? 'a home' : 'no home',
+        readdirSync('/run').length > 0 ? 'sockets' : 'no sockets',
         writes(join(tmpdir(), 'own')) ? 'one temporary file' : 'no temporary file',
       ].join(', '),
     )

@@ -209,7 +209,7 @@ else {
     await playing({ counter: program() }, [checkedBy('task', said)], async (environment) => {
       assert.is((await (await first(environment)).step('done')).outcome(), 1)
     })
-    const sealed = { equals: 'no file, no network, no home, one temporary file' }
+    const sealed = { equals: 'no file, no network, no home, no sockets, one temporary file' }
     const server = await startCounterServer()
     try {
       const mode = `escape ${new URL(server.url).port}`
