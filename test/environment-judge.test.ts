@@ -6,6 +6,8 @@ import * as assert from 'uvu/assert'
 import { runFolder } from '../src/broker/connection.ts'
 import { openLogReader } from '../src/events/log-reader.ts'
 import { replay } from '../src/replay/replay.ts'
+import { judgePage } from '../src/ui/server/judge.ts'
+import type { OpenRun } from '../src/ui/server/open-runs.ts'
 import { eventsBelow } from './support/logged.ts'
 import { ALL_PARTS, startHead, startProcess } from './support/processes.ts'
 import { temporaryFolder } from './support/run.ts'
@@ -42,6 +44,8 @@ test('the estimate judges a run: verdicts, causes and progress are logged, and n
   try {
     const { difference } = replay(log)
     assert.is(difference, null, JSON.stringify(difference))
+    const run = { log, figures: { read: () => null } } as unknown as OpenRun
+    assert.ok(judgePage(run, log.head().position, {}).isEstimate, 'the page says whose verdicts they are')
   } finally {
     log.close()
   }

@@ -18,6 +18,7 @@ test('each verdict of an iteration is counted once, and wrong ones are listed', 
     const page = await get<JudgePage>('/judge')
     const own = scored.filter(({ data }) => data.iteration === page.iteration)
     assert.is(page.iteration, 2)
+    assert.is(page.isEstimate, false)
     assert.is(page.steps, own.length)
     for (const matrix of Object.values(page.matrices))
       assert.is(

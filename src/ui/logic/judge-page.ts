@@ -31,6 +31,8 @@ export type JudgePage = {
   readonly before: number | null
   readonly after: number | null
   readonly rewardModelVersion: number | null
+  /** Whether the judge is the setting's own estimate, by which progress is told too. */
+  readonly isEstimate: boolean
   readonly steps: number
   /** [verdict, truth] numbers of steps. */
   readonly matrices: Readonly<Record<Measure, readonly (readonly number[])[]>>

@@ -15,6 +15,7 @@ import {
   type Verdict,
 } from '../logic/judge-page.ts'
 import { eventAt } from './event-at.ts'
+import { knownConfig } from './known-config.ts'
 import type { OpenRun } from './open-runs.ts'
 import { judgePoints } from './overview.ts'
 
@@ -61,6 +62,7 @@ export function judgePage({ log, figures }: OpenRun, at: number, query: JudgeQue
     before: iteration > firstJudged(log) ? iteration - 1 : null,
     after: iteration < last.data.iteration ? iteration + 1 : null,
     rewardModelVersion: steps[0]?.data.rewardModelVersion ?? null,
+    isEstimate: knownConfig(log, at).rewardModel.provider === 'environment',
     steps: steps.length,
     matrices: { progress: matrixOf(steps, 'progress'), outcome: matrixOf(steps, 'outcome') },
     by,

@@ -45,6 +45,11 @@ function Panels({ data, run }: { data: JudgePage; run: string }) {
         {data.rewardModelVersion ?? '–'} judged {count(data.steps)} steps. Choose a cell to see its steps.{' '}
         <CompareJudges run={run} newest={data.rewardModelVersion ?? 0} />
       </p>
+      {data.isEstimate && (
+        <p>
+          The judge is the setting's own estimate. Progress is told by it too, so they agree by themselves.
+        </p>
+      )}
       <Walk before={of(data.before)} after={of(data.after)} what="iteration">
         <a href={pathOf(run, 'i', data.iteration)}>iteration {data.iteration}</a>
       </Walk>
