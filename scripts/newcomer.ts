@@ -34,13 +34,12 @@ const LOOKS_FOR =
   /findNatsServer|lookForNatsServer|ensureOpenBlas|openBlas\b|openProvider|createBwrapProvider|hasBrowser|lookForBrowser|missingParts|'doctor'|unshare/
 /** Pyodide comes with npm: these attacks are the same on every machine, and take two minutes. */
 const SAME_EVERYWHERE = /attacks-pyodide/
-/** The default run, as short as a run can be that learns: two iterations with cold starts of both models. */
+/** The default run, as short as a run can be that learns: a cold start and two iterations. */
 const SETTINGS = [
   ...['run.iterations=2', 'run.evaluateEvery=2', 'evaluation.tasks=4', 'evaluation.splits=[in-domain]'],
   ...['environment.tasks=6', 'environment.tasksPerIteration=4', 'environment.rolloutsPerTask=4'],
   ...['environment.minGroupSize=2', 'environment.maxSteps=6', 'learning.mixedOutcomes=false'],
   ...['policy.coldStart.demonstrations=40', 'policy.coldStart.updates=8', 'policy.training.updates=2'],
-  ...['rewardModel.coldStart.rollouts=16', 'rewardModel.coldStart.updates=4'],
 ]
 const TEST_FOLDERS = ['test', ...readdirSync('packages').map((name) => join('packages', name, 'test'))]
 const PROGRAMS = ['nats-server', 'bwrap', 'Xvfb']
