@@ -70,19 +70,28 @@ export const spawnGuardedChild = (command: readonly string[], spawning: Spawning
  *
  * @throws RlError `mcp.sandbox` if bubblewrap does not work
  */
-export function spawnSealedChild(command: readonly string[], { env, cwd }: Required<Spawning>): GuardedChild {
-  const shown = [...foldersInHome(command[0] ?? ''), cwd].flatMap((folder) => ['--ro-bind', folder, folder])
+export const spawnSealedChild = (
+  command: readonly string[],
+  { env, cwd }: Required<Spawning>,
+): GuardedChild => spawnBehind(sealWords(command, cwd), command, { env, cwd })
+
+/**
+ * Returns the words that start the program so.
+ *
+ * @throws RlError `mcp.sandbox` if bubblewrap does not work
+ */
+export function sealWords([program = '']: readonly string[], cwd: string): readonly string[] {
+  const shown = [...foldersInHome(program), cwd].flatMap((folder) => ['--ro-bind', folder, folder])
   const words = bwrapWords([
     ...['--ro-bind', '/', '/', '--tmpfs', homedir(), '--tmpfs', '/var/tmp', '--tmpfs', '/run', ...shown],
     ...['--dev', '/dev', '--proc', '/proc', '--unshare-all', '--cap-drop', 'ALL', '--new-session'],
     ...['--die-with-parent', '--chdir', cwd, '--setenv', 'TMPDIR', '/var/tmp', '--'],
   ])
-  if (words.length === 0)
-    throw new RlError('a program that checks needs a sandbox, and bubblewrap does not work here', {
-      code: 'mcp.sandbox',
-      hint: `${installHint('bubblewrap')}; or let a tool of a server check`,
-    })
-  return spawnBehind(words, command, { env, cwd })
+  if (words.length > 0) return words
+  throw new RlError('a program that checks needs a sandbox, and bubblewrap does not work here', {
+    code: 'mcp.sandbox',
+    hint: `${installHint('bubblewrap')}; or let a tool of a server check`,
+  })
 }
 
 /** Returns the folders above a program's `bin`, as it is named and as its links lead, if they are in the home folder. */

@@ -17,6 +17,7 @@ import { itemAt } from '../../../src/item-at.ts'
 import { testEnvironment } from '../../../src/testing/environment.ts'
 import { HTTP_ATTACKS, startCounterServer } from '../../support/counter-http.ts'
 import { faultOf } from '../../support/error-of.ts'
+import { startProcess } from '../../support/processes.ts'
 import { until } from '../../support/run.ts'
 
 const COUNTER = fileURLToPath(new URL('../../support/counter-mcp.mjs', import.meta.url))
@@ -239,6 +240,14 @@ else {
         },
       ))
 }
+
+test('without bubblewrap a checker that is a program is refused before anything is played', async () => {
+  const servers = `environment.servers=${JSON.stringify({ counter: program() })}`
+  const words = ['src/rl.ts', 'mcp', 'check', '--set', servers, '--set', checkedBy('length')]
+  const { status, output } = startProcess(words, { PATH: '' })
+  assert.is(await status, 1)
+  assert.match(output(), /needs a sandbox, and bubblewrap does not work here/)
+})
 
 test('a task that brings a program of its own as its checker is refused', () =>
   playing({ counter: program() }, [], async (environment) => {
