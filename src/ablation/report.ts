@@ -68,7 +68,7 @@ function page(results: Results, curves: readonly string[]): string {
 function introduction({ rows, command }: Results): string {
   const seeds = new Set(rows.map(({ seed }) => seed))
   return [
-    `\`${command}\` made these ${rows.length} runs, with seeds ${[...seeds].sort((a, b) => a - b).join(', ') || 'none'}. "How it was made" gives config, code and machine.`,
+    `\`${command}\` began these ${rows.length} runs, with seeds ${[...seeds].sort((a, b) => a - b).join(', ') || 'none'}. "How it was made" gives config, code and machine.`,
     '',
     'All settings of a seed share training tasks, test tasks, cold starts and random draws. Every iteration plays the same number of',
     'rollouts: candidates take the place of training tasks. The last evaluation counts, not the best. Brackets hold 95 % intervals',
