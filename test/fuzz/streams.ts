@@ -1,4 +1,5 @@
 /** Answers of endpoints: whole, and as streams of events that come in pieces. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { answerStream, readBody } from '../../src/gateway/answer.ts'
 import { eventReader, type ServerEvent } from '../../src/models/openai/events.ts'
@@ -101,10 +102,11 @@ export const streamTarget: Target = {
         const changed = PIECES.map((one) => (draw.uniform() < 0.4 ? mutateTree(one, WHOLE, draw) : one))
         return Buffer.from(changed.map((one) => `data: ${JSON.stringify(one) ?? ''}\n\n`).join(''))
       },
-      take(input) {
+      async take(input) {
         const whole = eventsOf(input, [])
-        // However the network cuts the bytes, they say the same.
-        for (const size of [1, 2, 7, 100])
+        // However the network cuts the bytes, they say the same. Each reading has a turn of the loop of its own.
+        for (const size of [1, 2, 7, 100]) {
+          await nextTurn()
           if (
             !isDeepStrictEqual(
               eventsOf(input, Array<number>(Math.ceil(input.length / size)).fill(size)),
@@ -112,6 +114,8 @@ export const streamTarget: Target = {
             )
           )
             return `pieces of ${size} bytes say something else`
+        }
+        await nextTurn()
         refusing(() => {
           const stream = answerStream('m')
           stream.push(input)
