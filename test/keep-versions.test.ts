@@ -10,6 +10,7 @@ import { trainedVersion } from '../src/cli/trained-version.ts'
 import type { NewEvent } from '../src/events/catalogue.ts'
 import { openLog } from '../src/events/log.ts'
 import { openLogReader } from '../src/events/log-reader.ts'
+import { hasBegun } from '../src/events/starts.ts'
 import { verifyLog } from '../src/events/verify.ts'
 import { forkRun } from '../src/replay/fork.ts'
 import { errorOf } from './support/error-of.ts'
@@ -40,7 +41,7 @@ test('old weights leave all disks, and whoever asks for them hears why', async (
     '--roles',
     'policy,environment,adapter',
   ])
-  await until('a head', () => existsSync(runFolder(RUN, a).connection))
+  await until('a head', () => existsSync(runFolder(RUN, a).connection) && hasBegun(runFolder(RUN, a).log))
   const judge = await joined('reward-model', b, a)
   assert.is(await head.status, 0, head.output() + judge.output())
   assert.is(await judge.status, 0, judge.output())

@@ -17,7 +17,7 @@ export function startsOf(log: Pick<LogReader, 'events' | 'run' | 'path'>): Start
   if (!first || !last)
     throw new RlError(`the log of run '${log.run}' does not begin with RunStarted`, {
       code: 'run.not-started',
-      hint: `remove the folder of ${log.path} and start anew`,
+      hint: `if its head starts just now, try again; else remove the folder of ${log.path} and start anew`,
     })
   return { first, last }
 }
