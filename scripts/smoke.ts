@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { runFolder } from '../src/broker/connection.ts'
 import { digestOf } from '../src/events/digest.ts'
 import { openLogReader } from '../src/events/log-reader.ts'
+import { ALL_PARTS } from '../test/support/processes.ts'
 
 const SETTINGS = [
   ...['run.iterations=3', 'run.evaluateEvery=3', 'evaluation.tasks=4', 'evaluation.splits=[in-domain]'],
@@ -37,7 +38,7 @@ function run(...words: readonly string[]): void {
 
 try {
   const settings = SETTINGS.flatMap((setting) => ['--set', setting])
-  run('src/main.ts', '--role', 'head', '--run', RUN, '--config', 'config/co-trained.yaml', ...settings)
+  run('src/main.ts', '--role', 'head', '--run', RUN, ...ALL_PARTS, ...settings)
   run('src/rl.ts', 'log', RUN, 'verify')
   run('src/rl.ts', 'replay', RUN)
   run('src/rl.ts', 'status', RUN)

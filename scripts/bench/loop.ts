@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runFolder } from '../../src/broker/connection.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
+import { ALL_PARTS } from '../../test/support/processes.ts'
 import { type Sample, watchProcesses } from './loop/processes.ts'
 import { type IterationTimes, intersection, iterationTimes, lengthOf, STAGES, union } from './loop/stages.ts'
 import { median, report } from './report.ts'
@@ -56,7 +57,7 @@ async function play(root: string, workers: number): Promise<readonly Sample[]> {
   const head = spawn(
     process.execPath,
     [
-      ...['src/main.ts', '--role', 'head', '--run', 'bench', '--config', 'config/co-trained.yaml'],
+      ...['src/main.ts', '--role', 'head', '--run', 'bench', ...ALL_PARTS],
       ...settings.flatMap((setting) => ['--set', setting]),
     ],
     { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, RL_RUNS: root } },

@@ -8,6 +8,7 @@ import { openDigest } from '../../src/events/digest.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { verifyLog } from '../../src/events/verify.ts'
 import { itemAt } from '../../src/item-at.ts'
+import { ALL_PARTS } from '../../test/support/processes.ts'
 import { type Host, openNetwork, type Started } from './network.ts'
 import { SMALL_RUN } from './small-run.ts'
 
@@ -49,7 +50,7 @@ export async function compareHosts({ damaged, say, ending }: CompareOptions): Pr
 }
 
 const HEAD = ['src/main.ts', '--role', 'head', '--run', RUN, '--no-ui']
-const BEGIN = [...HEAD, '--config', 'config/co-trained.yaml', ...SMALL_RUN]
+const BEGIN = [...HEAD, ...ALL_PARTS, ...SMALL_RUN]
 
 /** Starts the head, lets each host join with the files of its roles, and waits for the end. */
 async function onHosts(

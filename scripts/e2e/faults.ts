@@ -8,6 +8,7 @@ import { explain } from '../../src/errors.ts'
 import { CATALOGUE, type EventType } from '../../src/events/catalogue.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { itemAt } from '../../src/item-at.ts'
+import { ALL_PARTS } from '../../test/support/processes.ts'
 import { type Facts, factsOf, judge } from '../soak/verdict.ts'
 import { FAULTS, type FaultRow, type Waits } from './fault-table.ts'
 import { type Arrangement, CLUSTER_SIZE, HOSTS, type HostsRun, RUN, startHostsRun } from './hosts-run.ts'
@@ -126,17 +127,7 @@ async function playUndisturbed(): Promise<Facts> {
   return withNetwork(1, async (network) => {
     const host = itemAt(network.hosts, 0)
     const set = SETTINGS.flatMap((setting) => ['--set', setting])
-    const head = host.start([
-      'src/main.ts',
-      '--role',
-      'head',
-      '--run',
-      RUN,
-      '--no-ui',
-      '--config',
-      'config/co-trained.yaml',
-      ...set,
-    ])
+    const head = host.start(['src/main.ts', '--role', 'head', '--run', RUN, '--no-ui', ...ALL_PARTS, ...set])
     const status = await head.status
     if (status !== 0) throw new Error(`the run without a fault ended with ${status}: ${head.output()}`)
     const log = openLogReader(runFolder(RUN, host.runs).log)

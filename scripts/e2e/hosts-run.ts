@@ -6,6 +6,7 @@ import { readConnection, runFolder } from '../../src/broker/connection.ts'
 import { pause } from '../../src/clock.ts'
 import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
 import { itemAt } from '../../src/item-at.ts'
+import { ALL_PARTS } from '../../test/support/processes.ts'
 import { programBelow } from './below.ts'
 import {
   CLUSTER_HOSTS,
@@ -100,9 +101,7 @@ export async function startHostsRun(
       ...words,
       '--cluster',
       isCluster ? clusterOf(network, headHost) : headHost.address,
-      ...(existsSync(folder.log)
-        ? []
-        : ['--config', 'config/co-trained.yaml', ...settings.flatMap((setting) => ['--set', setting])]),
+      ...(existsSync(folder.log) ? [] : [...ALL_PARTS, ...settings.flatMap((setting) => ['--set', setting])]),
     ],
   })
   const options: ClusterOptions = { network, run: RUN, root, head, headHost, isOver }

@@ -8,6 +8,7 @@ import { RlError } from '../../src/errors.ts'
 import type { EventType } from '../../src/events/catalogue.ts'
 import { CATALOGUE } from '../../src/events/catalogue.ts'
 import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
+import { ALL_PARTS } from '../../test/support/processes.ts'
 import type { Victim } from './plan.ts'
 import { processesBelow } from './processes.ts'
 
@@ -52,9 +53,7 @@ export function startSoakedRun({ run, root, settings, main, nats }: SoakedRunOpt
   let ended: Promise<void> = Promise.resolve()
 
   function start(first: boolean): void {
-    const set = first
-      ? ['--config', 'config/co-trained.yaml', ...settings.flatMap((setting) => ['--set', setting])]
-      : []
+    const set = first ? [...ALL_PARTS, ...settings.flatMap((setting) => ['--set', setting])] : []
     const join = nats ? ['--nats', nats.url] : []
     const child = spawn(
       process.execPath,

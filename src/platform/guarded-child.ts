@@ -32,6 +32,23 @@ export type GuardedChild = {
   readonly end: () => Promise<void>
 }
 
+/** Most characters of what a program said last that an error tells. */
+const LAST_WORDS = 1_000
+
+/**
+ * Reads streams of a program, so that it never waits for a reader. Returns a function that tells the end of them.
+ *
+ * @example const words = lastWords(child.stderr)
+ */
+export function lastWords(...streams: readonly Readable[]): () => string {
+  let text = ''
+  for (const stream of streams)
+    stream.on('data', (part: Buffer) => {
+      text = (text + part.subarray(-LAST_WORDS).toString('utf8')).slice(-LAST_WORDS)
+    })
+  return () => text.trim()
+}
+
 const FENCE = ['--dev-bind', '/', '/', '--unshare-pid', '--proc', '/proc', '--die-with-parent', '--']
 
 /** Words that start a program in a sandbox, by what the sandbox does. Empty if bubblewrap does not work so. */
@@ -68,19 +85,19 @@ export const spawnGuardedChild = (command: readonly string[], spawning: Spawning
  * would not keep it from those. Of the home folder it sees `cwd` and where the program itself is installed. Its
  * temporary files are its own.
  *
- * @throws RlError `mcp.sandbox` if bubblewrap does not work
+ * @throws RlError `program.sandbox` if bubblewrap does not work
  */
 export const spawnSealedChild = (
   command: readonly string[],
   { env, cwd }: Required<Spawning>,
-): GuardedChild => spawnBehind(sealWords(command, cwd), command, { env, cwd })
+): GuardedChild => spawnBehind(requireSeal(command, cwd), command, { env, cwd })
 
 /**
  * Returns the words that start the program so.
  *
- * @throws RlError `mcp.sandbox` if bubblewrap does not work
+ * @throws RlError `program.sandbox` if bubblewrap does not work
  */
-export function sealWords([program = '']: readonly string[], cwd: string): readonly string[] {
+export function requireSeal([program = '']: readonly string[], cwd: string): readonly string[] {
   const shown = [...foldersInHome(program), cwd].flatMap((folder) => ['--ro-bind', folder, folder])
   const words = bwrapWords([
     ...['--ro-bind', '/', '/', '--tmpfs', homedir(), '--tmpfs', '/var/tmp', '--tmpfs', '/run', ...shown],
@@ -88,9 +105,9 @@ export function sealWords([program = '']: readonly string[], cwd: string): reado
     ...['--die-with-parent', '--chdir', cwd, '--setenv', 'TMPDIR', '/var/tmp', '--'],
   ])
   if (words.length > 0) return words
-  throw new RlError('a program that checks needs a sandbox, and bubblewrap does not work here', {
-    code: 'mcp.sandbox',
-    hint: `${installHint('bubblewrap')}; or let a tool of a server check`,
+  throw new RlError(`'${program}' needs a sandbox, and bubblewrap does not work here`, {
+    code: 'program.sandbox',
+    hint: installHint('bubblewrap'),
   })
 }
 

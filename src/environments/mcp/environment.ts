@@ -2,7 +2,7 @@
 import type { Config } from '../../config-schema/schema.ts'
 import { RlError } from '../../errors.ts'
 import type { ToolSpec } from '../../models/port.ts'
-import { sealWords } from '../../platform/guarded-child.ts'
+import { requireSeal } from '../../platform/guarded-child.ts'
 import type { Rng } from '../../random.ts'
 import { type SessionEnvironment, sessionEnvironment } from '../sessions/environment.ts'
 import { lineTasks, seedTasks } from '../sessions/tasks.ts'
@@ -31,12 +31,12 @@ export async function openEnvironment(config: Config, section: McpSection): Prom
   const { source, data } = config.environment
   const environment = sessionEnvironment({
     async tasks(split) {
-      if (section.checker?.command) sealWords(section.checker.command, process.cwd())
+      if (section.checker?.command) requireSeal(section.checker.command, process.cwd())
       if (source !== 'data') return seedTasks(config, split, naming)
       const tasks = lineTasks(data ?? '', split, naming)
       for (const task of tasks) {
         const { checker } = recipeOf(task, section)
-        if (checker?.command) sealWords(checker.command, process.cwd())
+        if (checker?.command) requireSeal(checker.command, process.cwd())
         if (checker || config.learning.reward !== 'outcome') continue
         throw new RlError(`task '${task.id}': nothing judges it, so each outcome is 0`, {
           code: 'mcp.task',

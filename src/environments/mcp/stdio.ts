@@ -1,7 +1,7 @@
 /** A server that is a program of its own for each session. It ends with the session, and so do its children. */
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { pause } from '../../clock.ts'
-import { spawnGuardedChild } from '../../platform/guarded-child.ts'
+import { lastWords, spawnGuardedChild } from '../../platform/guarded-child.ts'
 import { plainEnvironment } from '../../platform/processes.ts'
 import { boundedLines } from '../sessions/bounded-lines.ts'
 import { broken, infra } from '../sessions/fault.ts'
@@ -10,7 +10,6 @@ import type { Sdk } from './sdk.ts'
 import type { ServerSpec } from './section.ts'
 import { createMeter, MOST_BYTES, type ServerTransport } from './transport.ts'
 
-const LAST_WORDS = 1_000
 /** Time in which a program may end by itself after its input has ended, ms. */
 const POLITE_MS = 500
 
@@ -21,7 +20,7 @@ export function startProgram(name: string, { command, env }: ServerSpec, sdk: Sd
   })
   const meter = createMeter()
   let gone: Error | null = null
-  let words = ''
+  const words = lastWords(child.stderr)
 
   function fail(error: Error): void {
     if (gone) return
@@ -45,11 +44,8 @@ export function startProgram(name: string, { command, env }: ServerSpec, sdk: Sd
   }
 
   child.stdout.on('data', lines.take)
-  child.stderr.on('data', (part: Buffer) => {
-    words = (words + part.subarray(-LAST_WORDS).toString('utf8')).slice(-LAST_WORDS)
-  })
   void child.ended.then((why) =>
-    fail(infra(`server '${name}': ${why}${words === '' ? '' : `: ${words.trim()}`}`)),
+    fail(infra(`server '${name}': ${why}${words() === '' ? '' : `: ${words()}`}`)),
   )
 
   async function end(): Promise<void> {

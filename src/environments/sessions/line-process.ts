@@ -3,14 +3,13 @@
  * is parsed, and a program that breaks the rule is ended.
  */
 import { isRecord } from '../../is-record.ts'
-import { spawnGuardedChild } from '../../platform/guarded-child.ts'
+import { lastWords, spawnGuardedChild } from '../../platform/guarded-child.ts'
 import { plainEnvironment } from '../../platform/processes.ts'
 import { boundedLines } from './bounded-lines.ts'
 import { broken, infra } from './fault.ts'
 
 /** Longest line that is parsed, in bytes. */
 const MOST_BYTES = 8 * 1024 * 1024
-const LAST_WORDS = 1_000
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -29,7 +28,7 @@ export function startLineProcess(command: readonly string[]): LineProcess {
   const name = command.join(' ').slice(0, 200)
   let waiting: Waiting | null = null
   let gone: Error | null = null
-  let words = ''
+  const words = lastWords(child.stderr)
   const lines = boundedLines(MOST_BYTES, {
     line: take,
     tooLong: () => fail(broken(`${name} answers with more than ${MOST_BYTES} bytes`)),
@@ -43,9 +42,6 @@ export function startLineProcess(command: readonly string[]): LineProcess {
     void child.end()
   }
 
-  child.stderr.on('data', (part: Buffer) => {
-    words = (words + part.subarray(-LAST_WORDS).toString('utf8')).slice(-LAST_WORDS)
-  })
   child.stdout.on('data', lines.take)
 
   function take(line: Buffer): void {
@@ -60,7 +56,7 @@ export function startLineProcess(command: readonly string[]): LineProcess {
     }
   }
 
-  void child.ended.then((why) => fail(infra(`${name}: ${why}${words === '' ? '' : `: ${words.trim()}`}`)))
+  void child.ended.then((why) => fail(infra(`${name}: ${why}${words() === '' ? '' : `: ${words()}`}`)))
 
   return {
     ask: (question, timeoutMs) =>

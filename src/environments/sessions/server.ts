@@ -2,13 +2,12 @@
 import { createServer } from 'node:net'
 import { pause } from '../../clock.ts'
 import { explain } from '../../errors.ts'
-import { type GuardedChild, spawnGuardedChild } from '../../platform/guarded-child.ts'
+import { lastWords, spawnGuardedChild } from '../../platform/guarded-child.ts'
 import { plainEnvironment } from '../../platform/processes.ts'
 import { infra } from './fault.ts'
 
 /** How often a server is asked whether it runs, ms. */
 const ASK_MS = 100
-const LAST_WORDS = 2_000
 
 type RunningServer = { readonly url: string; readonly end: () => Promise<void> }
 
@@ -54,7 +53,7 @@ async function startServer(
     command.map((word) => word.replaceAll('{port}', String(port))),
     { env: { ...plainEnvironment(), PORT: String(port) } },
   )
-  const words = lastWords(child)
+  const words = lastWords(child.stdout, child.stderr)
   let gone: string | null = null
   void child.ended.then((why) => {
     gone = why
@@ -69,16 +68,6 @@ async function startServer(
     await pause(ASK_MS)
   }
   return { url: address, end: child.end }
-}
-
-/** Reads what a program writes, so that it never waits for a reader. Returns the end of it. */
-function lastWords({ stdout, stderr }: GuardedChild): () => string {
-  let text = ''
-  for (const stream of [stdout, stderr])
-    stream.on('data', (part: Buffer) => {
-      text = (text + part.subarray(-LAST_WORDS).toString('utf8')).slice(-LAST_WORDS)
-    })
-  return () => text.trim()
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -16,14 +16,14 @@ const NIM = [`environment.module=${join(root, 'nim.ts')}`, 'policy.coldStart.dem
 const SPELL = [`environment.module=${join(root, 'spell.ts')}`, 'rewardModel.judging=group']
 
 async function head(set: readonly string[], ...words: readonly string[]) {
-  const config = words.includes('--config') || words.includes('kept') ? [] : ALL_PARTS
-  const keys = [...config, ...set.flatMap((key) => ['--set', key])]
+  const keys = set.flatMap((key) => ['--set', key])
   const started = startProcess(['src/main.ts', '--role', 'head', ...words, ...keys], { RL_RUNS: root })
   const status = await started.status
   return { status, output: started.output() }
 }
 
-const dryRun = (set: readonly string[], ...words: readonly string[]) => head(set, '--dry-run', ...words)
+const dryRun = (set: readonly string[], ...words: readonly string[]) =>
+  head(set, '--dry-run', ...ALL_PARTS, ...words)
 
 test('a small model is shown what it reads: the goal, the observation, and no list of commands', async () => {
   const { status, output } = await dryRun([...NIM, ...OFF])
@@ -101,7 +101,7 @@ export const setting = { ...nim, open }
 `,
   )
   const set = [`environment.module=${none}`, ...OFF]
-  for (const tried of [await dryRun(set), await head(set)]) {
+  for (const tried of [await dryRun(set), await head(set, ...ALL_PARTS)]) {
     assert.is(tried.status, 1, tried.output)
     assert.match(tried.output, /the split 'train' \(the environment's 'train'\) has no tasks - check/)
   }
@@ -133,7 +133,7 @@ test('what its roles would refuse is refused by its key, in a dry run and at a s
   ]
   for (const [set, message] of cases)
     for (const words of [['--dry-run'], ['--run', 'refused']]) {
-      const { status, output } = await head(set, ...words)
+      const { status, output } = await head(set, ...ALL_PARTS, ...words)
       assert.is(status, 1, output)
       assert.match(output, message)
     }

@@ -230,8 +230,8 @@ function modelUpdated(
     return lines.map((line) => line.replaceAll('\u00a0', ' '))
   }
   // A model that the config keeps as it is has no update that could stop.
-  if (data.stopped === undefined || data.stopped === null || data.stopped.startsWith(NOT_TRAINED)) return []
-  return [`${what} ${data.version}: update stopped: ${data.stopped}`]
+  const isNews = data.stopped !== null && !data.stopped.startsWith(NOT_TRAINED)
+  return isNews ? [`${what} ${data.version}: update stopped: ${data.stopped}`] : []
 }
 
 /** Lists each server that does not have the version, and the version that serves if no server has it. */
