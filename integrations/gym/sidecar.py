@@ -11,6 +11,7 @@ A failure is {"error": "..."}; the environment is as it was before. `admissible`
 import importlib
 import json
 import os
+import re
 import sys
 
 # Environments print. Answers have a stream of their own, and all else goes to standard error.
@@ -88,21 +89,29 @@ class TextWorld:
     def __init__(self, path, options):
         import textworld
 
-        infos = textworld.EnvInfos(admissible_commands=True, max_score=True, **options)
+        told = {"admissible_commands": True, "max_score": True, "objective": True, "description": True}
+        infos = textworld.EnvInfos(**told | options)
         self.env = textworld.start(path, request_infos=infos)
 
     def reset(self, seed):
         if hasattr(self.env, "seed"):
             self.env.seed(seed)
         self.state, self.score = self.env.reset(), 0
-        return {"observation": self.state.feedback, "admissible": self.state.admissible_commands}
+        # A game's first words are a picture of letters. What is to be done, and where one stands, is told without it.
+        begin = [part for part in (self.state.objective, self.state.description) if part]
+        observation = "\n".join(begin) if len(begin) == 2 else self.shown()
+        return {"observation": observation, "admissible": self.state.admissible_commands}
 
     def step(self, action):
         self.state, score, done = self.env.step(action)
         gained, self.score = score - self.score, score
         reward = gained / (self.state.max_score or 1)
-        told = {"observation": self.state.feedback, "reward": reward, "done": bool(done)}
+        told = {"observation": self.shown(), "reward": reward, "done": bool(done)}
         return told | {"admissible": self.state.admissible_commands}
+
+    def shown(self):
+        # After the text stand the prompt and a status line.
+        return re.sub(r"\n>\s*(-=.*)?$", "", self.state.feedback).strip()
 
     def close(self):
         self.env.close()

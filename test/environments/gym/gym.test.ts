@@ -1,6 +1,7 @@
 /** Gymnasium by its sidecar: the contract, and sidecars that break the rules. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -11,7 +12,7 @@ import { settingOf } from '../../../src/environments/settings.ts'
 import { itemAt } from '../../../src/item-at.ts'
 import { testEnvironment } from '../../../src/testing/environment.ts'
 import { faultOf } from '../../support/error-of.ts'
-import { until } from '../../support/run.ts'
+import { temporaryFolder, until } from '../../support/run.ts'
 
 const PYTHON = process.env.RL_TEST_GYM_PYTHON ?? 'python3'
 const BAD = fileURLToPath(new URL('../../support/bad-sidecar.mjs', import.meta.url))
@@ -34,6 +35,38 @@ if (has('Gymnasium', 'gymnasium'))
     const tried = await testEnvironment(setting, { section, tasks: 3, maxSteps: 12 })
     assert.is(tried.episodes, 3)
   })
+
+if (has('TextWorld', 'textworld')) {
+  const folder = temporaryFolder()
+  const game = join(folder, 'game.z8')
+  const words = ['custom', '--world-size', '2', '--nb-objects', '4', '--quest-length', '3', '--seed', '5']
+  const made = spawnSync(join(dirname(PYTHON), 'tw-make'), [...words, '--output', game])
+
+  test('a game of TextWorld begins with its objective, and shows no prompt and no picture', async () => {
+    assert.is(made.status, 0, String(made.stderr))
+    const section = { python: [PYTHON], id: game, sessions: 2 }
+    const tried = await testEnvironment(setting, { section, tasks: 2, maxSteps: 6 })
+    assert.is(tried.episodes, 2)
+    const { environment } = await openSetting(
+      loadConfig({
+        set: [
+          ...['environment.name=gym', 'rewardModel.mode=off', 'learning.reward=outcome'],
+          `environment.gym=${JSON.stringify(section)}`,
+        ],
+      }),
+    )
+    try {
+      const [task] = await environment.tasks('train')
+      const episode = await environment.reset(itemAt([task], 0)!, { seed: [1, 2], maxSteps: 4 })
+      assert.match(episode.turn.observation, /TextWorld! .*task.*\n-= /s)
+      const looked = await episode.step('look')
+      assert.match(looked.turn.observation, /^-= .* =-\n/)
+      for (const { turn } of [episode, looked]) assert.not.match(turn.observation, /\$|\n>/)
+    } finally {
+      await environment.close?.()
+    }
+  })
+}
 
 if (spawnSync('java', ['-version']).error)
   process.stdout.write('SKIP ScienceWorld: there is no Java on this machine\n')
