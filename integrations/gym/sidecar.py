@@ -125,6 +125,9 @@ class ScienceWorld:
     def __init__(self, name, options):
         from scienceworld import ScienceWorldEnv
 
+        unknown = sorted(set(options) - {"simplifications"})
+        if unknown:
+            raise ValueError(f"there is no option {unknown[0]}; there is simplifications")
         # Java names its file of counters by its process id. In namespaces of their own two are equal, and it warns on
         # the stream on which its port is awaited.
         os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:-UsePerfData")

@@ -3,8 +3,8 @@
  * process ends, and takes its children along.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync, realpathSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { type Dirent, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs'
+import { homedir, userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { RlError } from '../errors.ts'
@@ -81,47 +81,108 @@ export const spawnGuardedChild = (command: readonly string[], spawning: Spawning
   spawnBehind(bwrapWords(FENCE), command, spawning)
 
 /**
- * Starts a program that sees files and changes none. It has no network, and no socket below /run: a read-only folder
- * would not keep it from those. Of the home folder it sees `cwd` and where the program itself is installed. Its
- * temporary files are its own.
+ * Starts a program that sees files and changes none. It has no network, and no socket below /run or in a folder of /tmp
+ * that holds nothing else: a read-only folder would not keep it from those. Of the home folder it sees `cwd` and where
+ * the program itself is installed. Its temporary files are its own.
  *
- * @throws RlError `program.sandbox` if bubblewrap does not work
+ * @throws RlError `program.sandbox` if bubblewrap does not work, or there is no such program
  */
 export const spawnSealedChild = (
   command: readonly string[],
   { env, cwd }: Required<Spawning>,
-): GuardedChild => spawnBehind(requireSeal(command, cwd), command, { env, cwd })
+): GuardedChild => {
+  const words = requireSeal(command, cwd)
+  const hidden = socketFolders().flatMap((folder) => ['--tmpfs', folder])
+  return spawnBehind([...words.slice(0, -1), ...hidden, '--'], command, { env, cwd })
+}
+
+/** Folders that each sealed program has for itself, and empty. */
+const OWN = ['/var/tmp', '/run']
 
 /**
- * Returns the words that start the program so.
+ * Returns the words that start the program so. The last one is `--`.
  *
- * @throws RlError `program.sandbox` if bubblewrap does not work
+ * @throws RlError `program.sandbox` if bubblewrap does not work, or there is no such program
  */
 export function requireSeal([program = '']: readonly string[], cwd: string): readonly string[] {
-  const shown = [...foldersInHome(program), cwd].flatMap((folder) => ['--ro-bind', folder, folder])
+  const found = fileOf(program)
+  const homes = homeFolders()
+  const mounts = [
+    ...[...homes, ...OWN].map((folder) => ({ folder, words: ['--tmpfs', folder] })),
+    ...[...(found === undefined ? [] : shownInHome(found, homes)), cwd]
+      .filter((folder) => !OWN.includes(folder))
+      .map((folder) => ({ folder, words: ['--ro-bind', folder, folder] })),
+    // A later mount hides those below it, so a folder comes before all that it contains.
+  ].toSorted((a, b) => a.folder.length - b.folder.length)
   const words = bwrapWords([
-    ...['--ro-bind', '/', '/', '--tmpfs', homedir(), '--tmpfs', '/var/tmp', '--tmpfs', '/run', ...shown],
+    ...['--ro-bind', '/', '/', ...mounts.flatMap((mount) => mount.words)],
     ...['--dev', '/dev', '--proc', '/proc', '--unshare-all', '--cap-drop', 'ALL', '--new-session'],
     ...['--die-with-parent', '--chdir', cwd, '--setenv', 'TMPDIR', '/var/tmp', '--'],
   ])
-  if (words.length > 0) return words
-  throw new RlError(`'${program}' needs a sandbox, and bubblewrap does not work here`, {
-    code: 'program.sandbox',
-    hint: installHint('bubblewrap'),
+  if (words.length === 0)
+    throw new RlError(`'${program}' needs a sandbox, and bubblewrap does not work here`, {
+      code: 'program.sandbox',
+      hint: installHint('bubblewrap'),
+    })
+  if (found === undefined)
+    throw new RlError(`'${program}' is no program that can be started here`, {
+      code: 'program.sandbox',
+      hint: 'a command is a list: the program, then its words, e.g. ["python3", "check.py"]',
+    })
+  return words
+}
+
+const fileOf = (name: string): string | undefined =>
+  (name.includes('/') ? [resolve(name)] : programFolders().map((folder) => `${folder}/${name}`)).find(
+    isProgram,
+  )
+
+/** Returns the home folder that the environment names, and that of the user. A container may have neither. */
+function homeFolders(): readonly string[] {
+  const folders = [homedir, () => userInfo().homedir].flatMap((home) => {
+    try {
+      return [realpathSync(resolve('/', home()))]
+    } catch {
+      return [] // There is no such folder, or no such user.
+    }
+  })
+  return [...new Set(folders)].filter((folder) => folder !== '/')
+}
+
+/**
+ * Returns what is to be seen of home folders for a program to start: the folder above its `bin`, as it is named and as
+ * each of its links leads. It is less if that is a home itself.
+ */
+function shownInHome(program: string, homes: readonly string[]): readonly string[] {
+  const files = [program, realpathSync(program)]
+  for (let at = program; lstatSync(at).isSymbolicLink() && files.length < 40; files.push(at))
+    at = resolve(dirname(at), readlinkSync(at))
+  return files.flatMap((file) => {
+    const folder = dirname(file)
+    const shown = [dirname(folder), folder, file].find((place) =>
+      homes.some((home) => place.startsWith(`${home}/`)),
+    )
+    return shown === undefined ? [] : [shown]
   })
 }
 
-/** Returns the folders above a program's `bin`, as it is named and as its links lead, if they are in the home folder. */
-function foldersInHome(name: string): readonly string[] {
-  const found = name.includes('/')
-    ? resolve(name)
-    : programFolders()
-        .map((folder) => `${folder}/${name}`)
-        .find(isProgram)
-  if (found === undefined || !existsSync(found)) return []
-  return [found, realpathSync(found)]
-    .map((file) => dirname(dirname(file)))
-    .filter((folder) => folder.startsWith(`${homedir()}/`))
+/** Returns the folders in /tmp that hold sockets alone, e.g. tmux's: who reaches one can start programs outside. */
+function socketFolders(): readonly string[] {
+  return entriesOf('/tmp')
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `/tmp/${name}`)
+    .filter((folder) => {
+      const entries = entriesOf(folder)
+      return entries.length > 0 && entries.every((entry) => entry.isSocket())
+    })
+}
+
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return [] // It is gone, or another user's.
+  }
 }
 
 function spawnBehind(

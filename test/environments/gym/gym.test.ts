@@ -102,16 +102,24 @@ else if (has('ScienceWorld', 'scienceworld')) {
     }
   })
 
-  test('a task that ScienceWorld lacks is named beside those that it has', async () => {
-    const wrong = set.map((one) => one.replace('find-animal', 'find-dragon'))
-    const { environment } = await openSetting(loadConfig({ set: wrong }))
-    const fault = await faultOf(async () => {
-      const [task] = await environment.tasks('train')
-      await environment.reset(itemAt([task], 0)!, { seed: [1, 2], maxSteps: 8 })
+  for (const [what, more, said] of [
+    ['a task', { id: 'scienceworld:find-dragon' }, /no task find-dragon; there are .*find-animal/],
+    [
+      'an option',
+      { options: { simplification: 'easy' } },
+      /no option simplification; there is simplifications/,
+    ],
+  ] as const)
+    test(`${what} that ScienceWorld lacks is named beside those that it has`, async () => {
+      const wrong = `environment.gym=${JSON.stringify({ ...section, ...more })}`
+      const { environment } = await openSetting(loadConfig({ set: [...set.slice(0, -1), wrong] }))
+      const fault = await faultOf(async () => {
+        const [task] = await environment.tasks('train')
+        await environment.reset(itemAt([task], 0)!, { seed: [1, 2], maxSteps: 8 })
+      })
+      await environment.close?.()
+      assert.match(fault.message, said)
     })
-    await environment.close?.()
-    assert.match(fault.message, /no task find-dragon; there are .*find-animal/)
-  })
 }
 
 /** Words that give Playwright its folder of browsers: a sidecar gets no variables of ours. */

@@ -1,13 +1,24 @@
 /** MCP servers as environments: the contract, tasks, tools by episode, and servers that break the rules. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { actingByPrompt } from '../../../src/actors/policy/endpoint-worker.ts'
 import { loadConfig } from '../../../src/config.ts'
+import { runSealed } from '../../../src/environments/mcp/sealed-program.ts'
 import { openSetting } from '../../../src/environments/open.ts'
 import type { Environment, Task } from '../../../src/environments/port.ts'
 import type { SessionEnvironment } from '../../../src/environments/sessions/environment.ts'
@@ -221,6 +232,91 @@ else {
       await server.close()
     }
   })
+
+  /** What a command of the shell says as a checker's program, in a folder and with a home. */
+  async function saidFrom(cwd: string, home: string, words: readonly string[]): Promise<string> {
+    const { HOME } = process.env
+    const before = process.cwd()
+    process.chdir(cwd)
+    process.env.HOME = home
+    try {
+      return (await runSealed(words, '{}', 20_000)).trim()
+    } finally {
+      process.chdir(before)
+      if (HOME === undefined) delete process.env.HOME
+      else process.env.HOME = HOME
+    }
+  }
+
+  const LOOK = ['sh', '-c', 'ls -A "$HOME" /run /var/tmp | grep -v : | wc -w; : >/var/tmp/own && echo own']
+
+  test('a sealed program sees no more if it starts in a folder above the home folder', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'rl-home-'))
+    writeFileSync(join(home, 'secret'), 'x')
+    try {
+      for (const cwd of ['/', '/var', '/run', '/var/tmp', tmpdir()])
+        assert.is(await saidFrom(cwd, home, LOOK), '0\nown', cwd)
+    } finally {
+      rmSync(home, { recursive: true })
+    }
+  })
+
+  test('a sealed program starts if the home folder is a link, missing or the root; the true one is hidden', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rl-home-'))
+    const { homedir: own } = userInfo()
+    mkdirSync(join(folder, 'home'))
+    writeFileSync(join(folder, 'home', 'secret'), 'x')
+    symlinkSync(join(folder, 'home'), join(folder, 'link'))
+    try {
+      for (const home of [join(folder, 'link'), join(folder, 'missing'), '/', '']) {
+        const count = `ls -A ${folder}/home "${own}" | grep -c -e secret -e '^[.]ssh' || true`
+        const said = await saidFrom('/', home, ['sh', '-c', count])
+        assert.is(said, home.endsWith('link') ? '0' : '1', home)
+      }
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test('a sealed program of the home folder is found, by each of its links', async () => {
+    const home = realpathSync(mkdtempSync(join(tmpdir(), 'rl-home-')))
+    for (const folder of ['bin', 'venv/bin', 'store/v1/bin', 'other'])
+      mkdirSync(join(home, folder), { recursive: true })
+    for (const file of ['check', 'bin/check', 'store/v1/bin/check'])
+      writeFileSync(join(home, file), '#!/bin/sh\necho "$(ls -A ~)"', { mode: 0o755 })
+    symlinkSync(join(home, 'store', 'v1'), join(home, 'latest'))
+    symlinkSync(join(home, 'latest', 'bin', 'check'), join(home, 'venv', 'bin', 'check'))
+    try {
+      assert.is(await saidFrom('/', home, [join(home, 'check')]), 'check')
+      assert.is(await saidFrom('/', home, [join(home, 'bin', 'check')]), 'bin')
+      assert.is(await saidFrom('/', home, [join(home, 'venv', 'bin', 'check')]), 'latest\nstore\nvenv')
+    } finally {
+      rmSync(home, { recursive: true })
+    }
+  })
+
+  test('a sealed program reaches no socket in a folder of sockets, such as that of tmux', async () => {
+    const folder = mkdtempSync('/tmp/rl-sockets-')
+    const server = createServer((socket) => socket.destroy())
+    await new Promise<void>((listening) => server.listen(join(folder, 'default'), listening))
+    try {
+      assert.is(await saidFrom('/', '/', ['sh', '-c', `ls ${folder} | wc -l`]), '0')
+    } finally {
+      server.close()
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test('a program that is not there is refused before anything is played', () =>
+    playing(
+      { counter: program() },
+      ['environment.mcp.checker={command: [pyhton3, check.py], number: true}'],
+      async (environment) => {
+        const fault = await faultOf(() => environment.tasks('train'))
+        assert.is(fault.code, 'program.sandbox')
+        assert.match(fault.message, /'pyhton3' is no program/)
+      },
+    ))
 
   for (const [mode, code, said] of [
     ['fail', 'environment.answer', /status 3: no such test/],
