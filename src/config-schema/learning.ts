@@ -9,7 +9,13 @@ export const learning = section({
   reward: rule('integrated').describe(
     'Reward of a step: `outcome` only, `integrated` (outcome + lambda * mean verdict), `progress` (outcome + lambda * true progress), `reward-model` (verdicts alone), another rule of docs/rules.md, or a rule of yours.',
   ),
-  lambda: z.number().nonnegative().default(0.3).describe('Weight of the step part.'),
+  lambda: z
+    .number()
+    .nonnegative()
+    .default(0.3)
+    .describe(
+      'Weight of the step part. It cancels in a group whose outcomes are all alike, if `step-index` or `task` scales by the group: `separate`, `scale: batch` or a floor keeps it.',
+    ),
   advantage: rule('task').describe(
     'How rewards become advantages. They are standardised over the rollouts at the same step (`step-index`, as published), over all steps of the `task`, against the other rollouts (`leave-one-out`), with outcome and step parts apart (`separate`), over steps in the same state (`state-groups`), or by a rule of yours. `filtered` imitates rollouts that succeeded, `weighted` imitates all by exp(advantage).',
   ),

@@ -123,6 +123,19 @@ test('separate: outcome and step parts are standardised apart', () => {
   )
 })
 
+test('if all outcomes are alike, lambda cancels in a scaled group; a batch, separate parts or a floor keep it', () => {
+  const group = [rollout('a', -1, [1, -1]), rollout('b', -1, [-1, -1]), rollout('c', -1, [1, 1])]
+  const other = [rollout('d', 1, [1, -1], 'other'), rollout('e', -1, [-1, 1], 'other')]
+  const first = (kind: Kind, step: number, more: Partial<Options> = {}) =>
+    advantages([...group, ...other], options(kind, { weights: { outcome: 1, step }, ...more })).byRollout.get(
+      'a',
+    )![0]!
+  for (const kind of ['step-index', 'task'] as const) close(first(kind, 0.3), first(kind, 1))
+  close(first('separate', 0.3) / first('separate', 1), 0.3)
+  assert.ok(first('task', 0.3, { scale: 'batch' }) < 0.8 * first('task', 1, { scale: 'batch' }))
+  assert.ok(first('task', 0.3, { stdFloor: 1 }) < 0.8 * first('task', 1, { stdFloor: 1 }))
+})
+
 test('the implied length bonus: step-index pays for late success, one baseline a task does not', () => {
   const group = [rollout('short', 1, [0, 0]), rollout('long', 1, [0, 0, 0, 0])]
   for (const id of ['f1', 'f2', 'f3']) group.push(rollout(id, -1, [0, 0, 0, 0, 0]))

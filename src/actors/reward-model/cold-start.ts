@@ -3,18 +3,18 @@
  * stated share of them turned round. So it starts better than chance and leaves room for co-training.
  */
 
-import type { Causes, Label } from '../../environments/causes.ts'
+import { type Causes, type Label, verdictBehind } from '../../environments/causes.ts'
 import { itemAt } from '../../item-at.ts'
 import { judgeWarning } from '../../learning/health.ts'
 import { type JudgeQuality, judgeQuality } from '../../learning/judge-quality.ts'
 import { noisyLabels, progressLabel } from '../../learning/progress-labels.ts'
 import type { LocalModelFace } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
-import type { Seed } from '../../random.ts'
+import { rng, type Seed, seedOf } from '../../random.ts'
 import { supervise } from '../learner/supervise.ts'
 import type { ReadEpisode } from '../rollout/chains.ts'
 import { judgeEpisodes } from './judge.ts'
-import { chainSample, type JudgeCodec } from './judging.ts'
+import { chainSample, type JudgeCodec, type JudgedStep } from './judging.ts'
 
 export type MeasuredEpisode = ReadEpisode & {
   /** [actions] true progress of each step. */
@@ -26,6 +26,8 @@ export type LabelledEpisode = MeasuredEpisode & {
   readonly labels: readonly Label[]
   /** [actions] words that say why, one of the causes. */
   readonly words: readonly string[]
+  /** Whether each label is the outcome of the rollout, since the setting tells no progress. */
+  readonly byOutcome: boolean
 }
 
 /** Options of teaching a judge, from the config and a seed. */
@@ -54,6 +56,9 @@ export type RewardModelStart = {
 
 /** Share of the episodes that are held out to measure process accuracy. */
 const HELD_OUT = 0.2
+
+/** Most steps of a rollout with one label that are taught, each in a sample of its own. */
+const TAUGHT_STEPS = 4
 
 /**
  * Teaches a model that has the policy's weights. The first fifth of the episodes is held out.
@@ -85,7 +90,7 @@ export async function coldStartRewardModel(
 export function labelled(
   causes: Causes,
   task: string,
-  episode: MeasuredEpisode,
+  { byOutcome = false, ...episode }: MeasuredEpisode & { readonly byOutcome?: boolean },
   { flippedLabels, seed }: Pick<TaughtOptions, 'flippedLabels' | 'seed'>,
 ): LabelledEpisode {
   const { id, actions, progress } = episode
@@ -99,27 +104,45 @@ export function labelled(
       label: itemAt(labels, step),
     }),
   )
-  return { ...episode, labels, words }
+  return { ...episode, labels, words, byOutcome }
 }
 
-/** Returns supervised chains. Good and bad labels have the same total weight. */
+/**
+ * Returns supervised chains. Good and bad labels have the same total weight. If all labels of a rollout are its outcome, a chain of
+ * them would teach the judge to copy its first verdict. So each of some drawn steps has a chain of its own, behind verdicts that a
+ * coin gives.
+ */
 export function labelledSamples(
   judge: JudgeCodec,
   episodes: readonly LabelledEpisode[],
-  { contextTokens }: Pick<RewardModelColdStart, 'contextTokens'>,
+  { contextTokens, seed }: Pick<RewardModelColdStart, 'contextTokens' | 'seed'>,
 ): TrainingSample[] {
   const all = episodes.flatMap(({ labels }) => labels)
   const good = all.filter((label) => label === 1).length
   const weight = { 1: all.length / (2 * good || 1), [-1]: all.length / (2 * (all.length - good) || 1) }
-  return episodes.flatMap((episode) => {
+  const samples = episodes.flatMap((episode) => {
     const steps = episode.words.map((word, step) => ({
       tokens: itemAt(judge.choices, judge.words.indexOf(word)),
       logprobs: [0, 0],
       advantage: weight[itemAt(episode.labels, step)],
     }))
-    const sample = chainSample(episode.id, judge, episode, steps)
-    return sample && sample.tokens.length <= contextTokens ? [sample] : []
+    const chains = episode.byOutcome ? singleSteps(judge, steps, seedOf(seed, 'steps', episode.id)) : [steps]
+    return chains.map((chain) => chainSample(episode.id, judge, episode, chain))
   })
+  return samples.flatMap((sample) => (sample && sample.tokens.length <= contextTokens ? [sample] : []))
+}
+
+/** Returns chains of which only the last step is trained. The verdicts before it are drawn. */
+function singleSteps(judge: JudgeCodec, steps: readonly JudgedStep[], seed: Seed): readonly JudgedStep[][] {
+  const { shuffle, pick } = rng(seed)
+  const { vocabulary, words, choices } = judge
+  const sides = [1, -1]
+    .map((verdict) => choices.filter((_, i) => verdictBehind(vocabulary, itemAt(words, i)) === verdict))
+    .filter(({ length }) => length > 0)
+  const drawn = () => ({ tokens: pick(pick(sides)), logprobs: [0, 0], advantage: 0 })
+  return shuffle(steps.map((_, last) => last))
+    .slice(0, TAUGHT_STEPS)
+    .map((last) => [...steps.slice(0, last).map(drawn), itemAt(steps, last)])
 }
 
 /** Measures how well single sampled verdicts agree with true progress. */

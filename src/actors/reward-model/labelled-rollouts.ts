@@ -113,7 +113,8 @@ async function playTasks(
       const progress = source.setting.progress
         ? await progressOf(source, task, own, trajectory.actions)
         : trajectory.actions.map(() => (trajectory.outcome.kind === 'scored' ? trajectory.outcome.value : 0))
-      const episode = progress && { ...trajectory, id, goal: task.goal, seed: own, progress }
+      const byOutcome = !source.setting.progress
+      const episode = progress && { ...trajectory, id, goal: task.goal, seed: own, progress, byOutcome }
       return episode && labelled(causes, task.id, episode, taught)
     } catch (error) {
       if (!isOfTask(error)) throw error

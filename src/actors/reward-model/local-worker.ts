@@ -86,6 +86,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
         settings,
         ...identityOf(opened),
         ...(isReleased ? { judging: 'chat' } : {}),
+        ...(opened.setting.progress ? {} : { labels: 'outcome, a step a chain' }),
         ...(await baseOf(policy.folder)),
       },
       compute: computeOf(config),

@@ -218,4 +218,49 @@ test('cold start: good and bad labels weigh the same, and the judge learns what 
   }
 })
 
+test('cold start on outcomes: the judge goes by what it sees, not by its first verdict', async () => {
+  const options = {
+    flippedLabels: 0,
+    updates: 120,
+    batch: 16,
+    learningRate: 1e-2,
+    tokenBudget: 4096,
+    contextTokens,
+    seed: seedOf(9),
+  }
+  const actions = ['look', 'look', 'open fridge 1', 'look', 'look']
+  // The third step alone tells how the rollout ends. Its first verdicts can only be guesses.
+  const seen = (won: boolean) =>
+    actions.map((action) =>
+      action === 'look'
+        ? "There's nothing special about cabinet 1."
+        : won
+          ? 'You pick up the egg 1 from the fridge 1.'
+          : 'Nothing happens.',
+    )
+  const episodes = Array.from({ length: 100 }, (_, i) => {
+    const won = i % 2 === 0
+    const told = { ...episode(`o${i}`, actions), observations: [OBSERVATION, ...seen(won)] }
+    return labelled(
+      CAUSES,
+      'a',
+      { ...told, progress: actions.map(() => (won ? 1 : 0)), byOutcome: true },
+      options,
+    )
+  })
+  const model = await tinyModel()
+  try {
+    await coldStartRewardModel(model, judge, episodes, options)
+    const settings = { samples: 4, temperature: 1, topP: 1, contextTokens }
+    const judged = await judgeEpisodes(model, judge, episodes.slice(0, 20), settings)
+    const last = judged.flatMap((steps, i) =>
+      steps.at(-1)!.map((one) => one!.score === (i % 2 === 0 ? 1 : -1)),
+    )
+    const right = last.filter(Boolean).length / last.length
+    assert.ok(right >= 0.85, `${right} of the last verdicts are those of the outcome`)
+  } finally {
+    await model.close()
+  }
+})
+
 test.run()
