@@ -111,14 +111,16 @@ function tell(iterations: readonly IterationTimes[], samples: readonly Sample[],
   for (const kind of ['generated', 'fed', 'trained'] as const)
     say(`tokens_${kind}`, 'tokens an iteration', null, ({ tokens }) => tokens[kind])
   say('judged_steps', 'steps an iteration', null, ({ judgedSteps }) => judgedSteps)
+  const peak = samples.reduce((a, b) => (b.rss > a.rss ? b : a))
+  const parts = Object.entries(peak.rssOf).map(([role, bytes]) => `${role} ${(bytes / 2 ** 20).toFixed(0)}`)
   report({
     suite: 'loop',
     name: 'rss_total_mb',
-    value: Math.max(...samples.map(({ rss }) => rss)) / 2 ** 20,
+    value: peak.rss / 2 ** 20,
     unit: 'MiB',
     goal: '<= 1200',
     n: samples.length,
-    note: `${note}, peak of all processes together, cold start or its cache included`,
+    note: `${note}, peak of all processes together, cold start or its cache included: ${parts.join(', ')}`,
   })
 }
 

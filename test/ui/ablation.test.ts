@@ -10,7 +10,7 @@ import { unpackFixture } from '../replay/fixture.ts'
 import { temporaryFolder } from '../support/run.ts'
 import { browse, hasBrowser, readPages } from './reading-pages.ts'
 
-const SHIPPED = 'docs/results/unbalanced/ablation.json'
+const SHIPPED = 'docs/results/web-ablation/ablation.json'
 
 const root = temporaryFolder()
 process.env.RL_RUNS = root
