@@ -63,6 +63,32 @@ test('an oracle pays by the true state: what it logs sums to the best plan where
   )
 })
 
+test('a stated share of verdicts is wrong: by chance, or always those on a command', async () => {
+  for (const by of ['step', 'command']) {
+    const head = startHead(root, by, [
+      ...['rewardModel.provider=environment', 'learning.reward=integrated', ...SMALL, 'run.iterations=1'],
+      `rewardModel.errors={share: 0.3, by: ${by}}`,
+    ])
+    assert.is(await head.status, 0, head.output())
+    const actions = new Map(
+      eventsOf(by, ['TrajectoryCompleted']).map(({ data }) => [data.rollout, data.actions] as const),
+    )
+    const wrong = new Map<string, boolean[]>()
+    for (const { data } of eventsOf(by, ['StepScored'])) {
+      const [verdict] = data.judgements
+      assert.is(data.probability, verdict!.score === 1 ? 1 : 0)
+      const command = actions.get(data.rollout)![data.step]!
+      const isWrong = (verdict!.score === 1) !== data.progress! > 0.5
+      wrong.set(command, [...(wrong.get(command) ?? []), isWrong])
+    }
+    const all = [...wrong.values()].flat()
+    const share = all.filter(Boolean).length / all.length
+    assert.ok(share > 0.1 && share < 0.5, `${share} of ${all.length} are wrong`)
+    const split = [...wrong.values()].filter((each) => new Set(each).size > 1).length
+    assert.is(split > 0, by === 'step', `${split} commands are judged wrong now and then`)
+  }
+})
+
 async function dryRun(...set: readonly string[]) {
   const words = set.flatMap((key) => ['--set', key])
   const started = startProcess(['src/main.ts', '--role', 'head', '--dry-run', ...ALL_PARTS, ...words], {
@@ -92,6 +118,9 @@ test('keys of a control are refused where nobody would read them', async () => {
   const oracle = await dryRun('rewardModel.oracle=true')
   assert.is(oracle.status, 1)
   assert.match(oracle.output, /rewardModel\.oracle: rewardModel\.provider 'local' knows no true state/)
+  const errors = await dryRun('rewardModel.errors={share: 0.2, by: step}')
+  assert.is(errors.status, 1)
+  assert.match(errors.output, /rewardModel\.errors: rewardModel\.provider 'local' has errors of its own/)
   const skills = await dryRun('adaptation.skills=true')
   assert.is(skills.status, 1)
   assert.match(skills.output, /adaptation\.skills: .* rewriter language-model/)

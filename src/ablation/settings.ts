@@ -175,7 +175,27 @@ const BRANCHING = {
   'branching-verdict': { short: 'fork-verdict', words: [...FORKED, 'environment.branching=verdict'] },
 } as const satisfies Readonly<Record<string, SettingChange>>
 
-export const SETTINGS = { ...PARTS, ...CHOICES, ...OTHERS, ...STALENESS, ...BRANCHING }
+/** Verdicts of the setting's estimate, a share of them wrong. They tell from which accuracy on a judge of steps pays. */
+const VERDICTS = {
+  'verdicts-1.0': { short: 'v-100', words: verdicts(0, 'step') },
+  'verdicts-0.9': { short: 'v-90', words: verdicts(0.1, 'step') },
+  'verdicts-0.8': { short: 'v-80', words: verdicts(0.2, 'step') },
+  'verdicts-0.7': { short: 'v-70', words: verdicts(0.3, 'step') },
+  'verdicts-0.9+by-command': { short: 'v-90-c', words: verdicts(0.1, 'command') },
+  'verdicts-0.8+by-command': { short: 'v-80-c', words: verdicts(0.2, 'command') },
+  'verdicts-0.7+by-command': { short: 'v-70-c', words: verdicts(0.3, 'command') },
+} as const satisfies Readonly<Record<string, SettingChange>>
+
+function verdicts(share: number, by: 'step' | 'command'): readonly string[] {
+  return [
+    ...ESTIMATE,
+    FIXED_TASKS,
+    'learning.reward=integrated',
+    `rewardModel.errors={share: ${share}, by: ${by}}`,
+  ]
+}
+
+export const SETTINGS = { ...PARTS, ...CHOICES, ...OTHERS, ...STALENESS, ...BRANCHING, ...VERDICTS }
 
 /** `short`: in the ids of its runs. */
 type SettingChange = { readonly short: string; readonly words: readonly string[] }
@@ -185,25 +205,29 @@ export type Choice = keyof typeof CHOICES
 export type Other = keyof typeof OTHERS
 export type Stale = keyof typeof STALENESS
 export type Branching = keyof typeof BRANCHING
-export type Setting = Part | Choice | Other | Stale | Branching
+export type Verdicts = keyof typeof VERDICTS
+export type Setting = Part | Choice | Other | Stale | Branching | Verdicts
 
 export const PART_NAMES = Object.keys(PARTS) as readonly Part[]
 export const CHOICE_NAMES = Object.keys(CHOICES) as readonly Choice[]
 export const OTHER_NAMES = Object.keys(OTHERS) as readonly Other[]
 export const STALE_NAMES = Object.keys(STALENESS) as readonly Stale[]
 export const BRANCHING_NAMES = Object.keys(BRANCHING) as readonly Branching[]
+const VERDICT_NAMES = Object.keys(VERDICTS) as readonly Verdicts[]
 export const SETTING_NAMES: readonly Setting[] = [
   ...PART_NAMES,
   ...CHOICE_NAMES,
   ...OTHER_NAMES,
   ...STALE_NAMES,
   ...BRANCHING_NAMES,
+  ...VERDICT_NAMES,
 ]
 
 /** A name for several settings at once. */
 const GROUPS: Readonly<Record<string, readonly Setting[]>> = {
   staleness: STALE_NAMES,
   branching: BRANCHING_NAMES,
+  verdicts: VERDICT_NAMES,
 }
 
 /**
@@ -221,8 +245,8 @@ export function wordsOf(setting: Setting, seed: number, taskSeed: number): reado
 }
 
 /**
- * Returns the named settings, or the parts of the loop if there is no list. `staleness` and `branching` name
- * all of their groups.
+ * Returns the named settings, or the parts of the loop if there is no list. `staleness`, `branching` and
+ * `verdicts` name all of their groups.
  * @throws RlError `cli.usage`
  */
 export function settingsOf(list: string | undefined): readonly Setting[] {

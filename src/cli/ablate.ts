@@ -44,6 +44,7 @@ All settings of a seed share tasks, cold starts and random draws. An iteration h
                     or ${OTHER_NAMES.join(', ')}
                     or staleness: 0, 1, 2 and 4 versions, each with and without importance weights
                     or branching: rollouts that fork nowhere, at random, by entropy or by verdict
+                    or verdicts: those of the estimate, some of them wrong by chance or by command
   --task-seed N     run S of a setting has the tasks of seed N + S                     (${TASK_SEED})
   --budget MINUTES  begins no run that would probably end later
   --resume          goes on after the rows in OUT, with the config with which they began

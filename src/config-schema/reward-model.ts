@@ -48,6 +48,12 @@ export const rewardModel = section({
     .describe(
       'Whether the judge of `provider: environment` knows the true state, hidden objects too. For measuring alone: it is the ceiling of what a judge is worth.',
     ),
+  errors: z
+    .strictObject({ share, by: z.enum(['step', 'command']) })
+    .optional()
+    .describe(
+      'Share of the verdicts of `provider: environment` that are turned round. `step`: each step is wrong by a draw of its own. `command`: a command is always judged wrong, or never. For measuring alone: it tells from which accuracy on a judge pays.',
+    ),
   samples: positive.default(1).describe('Number of judgements of each step (m).'),
   temperature: z.number().nonnegative().default(1).describe('Temperature of judging.'),
   maxTokens: positive.default(8).describe('Largest number of tokens of one judgement, critique included.'),

@@ -82,6 +82,12 @@ function checkLogged(config: Config, refuse: Refuse): void {
         : `rewardModel.provider '${rewardModel.provider}' knows no true state`,
       'leave it out, or use rewardModel.provider environment with the setting alfworld',
     )
+  if (rewardModel.errors && rewardModel.provider !== 'environment')
+    refuse(
+      'rewardModel.errors',
+      `rewardModel.provider '${rewardModel.provider}' has errors of its own`,
+      'leave it out, or use rewardModel.provider environment',
+    )
   if (environment.reference && setting && !setting.reference)
     refuse('environment.reference', `the setting '${environment.name}' knows no solutions`, 'leave it out')
   const { openAi } = MODEL_PROVIDERS.find(policy.provider, models.module) ?? {}

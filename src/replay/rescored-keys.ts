@@ -105,6 +105,7 @@ const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = 
     maxTokens: ASKED,
     frames: ASKED,
     oracle: ASKED,
+    errors: ASKED,
     expected: COMPUTED,
     normalisation: UPDATES,
     balanceVerdicts: UPDATES,

@@ -56,7 +56,7 @@ test('equal time waits for both rows of its seed, and has their share of iterati
 
 test('the words of every setting make a config', () => {
   const names =
-    'outcome+environment,outcome+estimate,outcome+estimate+environment,outcome+oracle,random-rewriting,outcome+judge,outcome+judge+environment,outcome-separate,outcome-more,outcome-time,learnability'
+    'outcome+environment,outcome+estimate,outcome+estimate+environment,outcome+oracle,random-rewriting,outcome+judge,outcome+judge+environment,outcome-separate,outcome-more,outcome-time,learnability,verdicts'
   for (const setting of settingsOf(names))
     changeConfig(loadConfig({}), wordsOfRun({ setting, seed: 1 }, empty))
 })

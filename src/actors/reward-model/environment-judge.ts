@@ -4,12 +4,13 @@
  */
 
 import type { Config } from '../../config.ts'
-import { type Causes, causesOf, critiqueText } from '../../environments/causes.ts'
+import { type Causes, causesOf, critiqueText, type Label } from '../../environments/causes.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { itemAt } from '../../item-at.ts'
 import { progressLabel } from '../../learning/progress-labels.ts'
+import { rng, seedOf } from '../../random.ts'
 import type { JudgeRollouts, Train } from '../decider/jobs.ts'
 import { fixedLearner } from '../learner/fixed-learner.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
@@ -52,11 +53,10 @@ export function openEnvironmentJudge(config: Config, opened: OpenSetting, log: L
           type: 'StepScored',
           data: {
             ...{ rollout, iteration, step, task: job.task, rewardModelVersion: job.rewardModelVersion },
-            ...verdictOn(
-              { actions, step, progress: estimates.progress, task: job.task },
-              causes,
-              rewardModel.samples,
-            ),
+            ...verdictOn({ actions, step, progress: estimates.progress, task: job.task }, causes, {
+              samples: rewardModel.samples,
+              wrong: isWrong(config, rollout, step, itemAt(actions, step)),
+            }),
             ...estimateAt(estimates, step),
             ...(step === 0 ? { timing: { judgeMs } } : {}),
           },
@@ -85,9 +85,23 @@ export function openEnvironmentJudge(config: Config, opened: OpenSetting, log: L
   }
 }
 
+/** Returns whether the verdict on a step is turned round, or null if the config asks for no errors. */
+function isWrong(
+  { run, rewardModel }: Config,
+  rollout: string,
+  step: number,
+  action: string,
+): boolean | null {
+  const { errors } = rewardModel
+  if (!errors) return null
+  const of = errors.by === 'step' ? [rollout, step] : [action]
+  return rng(seedOf(run.seed, 'errors', ...of)).uniform() < errors.share
+}
+
 /**
  * Returns the verdict on a step, `samples` times the same. Its probability is the progress between 0 and 1, so a step is
- * good if it is worth more than half of the best one. A step that cannot be measured has no verdict.
+ * good if it is worth more than half of the best one. A step that cannot be measured has no verdict. If verdicts have errors,
+ * `wrong` turns this one round, and it is sure.
  */
 export function verdictOn(
   {
@@ -102,11 +116,12 @@ export function verdictOn(
     readonly task: string
   },
   causes: Causes,
-  samples: number,
+  { samples, wrong = null }: { readonly samples: number; readonly wrong?: boolean | null },
 ): Pick<Scored, 'judgements' | 'probability' | 'progress'> {
   if (progress === null) return { judgements: [], probability: null, progress: null }
   const worth = itemAt(progress, step)
-  const label = progressLabel(worth)
+  const right = progressLabel(worth)
+  const label = wrong ? (-right as Label) : right
   const action = itemAt(actions, step)
   const word = causes.wordFor({ task, action, earlier: actions.slice(0, step), progress: worth, label })
   const judgement = {
@@ -115,11 +130,8 @@ export function verdictOn(
     tokensI32: NOTHING,
     logprobsF32: NOTHING,
   }
-  return {
-    judgements: Array.from({ length: samples }, () => judgement),
-    probability: Math.min(1, Math.max(0, worth)),
-    progress: worth,
-  }
+  const probability = wrong === null ? Math.min(1, Math.max(0, worth)) : label === 1 ? 1 : 0
+  return { judgements: Array.from({ length: samples }, () => judgement), probability, progress: worth }
 }
 
 const NOTHING = new Uint8Array()
