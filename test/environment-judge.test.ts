@@ -121,6 +121,16 @@ test('keys of a control are refused where nobody would read them', async () => {
   const errors = await dryRun('rewardModel.errors={share: 0.2, by: step}')
   assert.is(errors.status, 1)
   assert.match(errors.output, /rewardModel\.errors: rewardModel\.provider 'local' has errors of its own/)
+  const unread = await dryRun(
+    'rewardModel.provider=environment',
+    'rewardModel.errors={share: 0.2, by: step}',
+    'learning.reward=progress',
+  )
+  assert.is(unread.status, 1)
+  assert.match(
+    unread.output,
+    /rewardModel\.errors: nobody reads the verdicts: .* learning\.reward 'progress'/,
+  )
   const skills = await dryRun('adaptation.skills=true')
   assert.is(skills.status, 1)
   assert.match(skills.output, /adaptation\.skills: .* rewriter language-model/)

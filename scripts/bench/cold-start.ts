@@ -232,7 +232,9 @@ try {
   const episodes = await timed('labelled_rollouts_s', null, async () => {
     const rollouts = await play(policy, judgeTasks, 4, 'labels')
     const episodes = await measured(rollouts)
-    return episodes.map((episode, e) => labelled(CAUSES, rollouts[e].task.id, episode, options))
+    return episodes.map((episode, e) =>
+      labelled(CAUSES, rollouts[e].task.id, { ...episode, byOutcome: false }, options),
+    )
   })
   const judged = await timed('reward_model_cold_start_s', '<= 15', () =>
     coldStartRewardModel(rewardModel, judge, episodes, {

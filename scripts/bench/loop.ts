@@ -120,7 +120,7 @@ function tell(iterations: readonly IterationTimes[], samples: readonly Sample[],
     unit: 'MiB',
     goal: '<= 1200',
     n: samples.length,
-    note: `${note}, peak of all processes together, cold start or its cache included: ${parts.join(', ')}`,
+    note: `${note}, peak of all processes together, cold start or its cache included; largest process of each role: ${parts.join(', ')}`,
   })
 }
 

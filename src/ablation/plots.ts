@@ -12,12 +12,20 @@ import {
   type Part,
   STALE_NAMES,
   type Stale,
+  VERDICT_NAMES,
+  type Verdicts,
 } from './settings.ts'
 import { adapting, curve, ofSetting } from './summary.ts'
 
-type Shown = Part | Other | Stale | Branching
+type Shown = Part | Other | Stale | Branching | Verdicts
 
-const SHOWN: readonly Shown[] = [...PART_NAMES, ...OTHER_NAMES, ...STALE_NAMES, ...BRANCHING_NAMES]
+const SHOWN: readonly Shown[] = [
+  ...PART_NAMES,
+  ...OTHER_NAMES,
+  ...STALE_NAMES,
+  ...BRANCHING_NAMES,
+  ...VERDICT_NAMES,
+]
 
 /** Okabe and Ito's colours, then some of Tol's: they differ for the colour-blind too, and in print. */
 const COLOURS: Readonly<Record<Shown, string>> = {
@@ -52,6 +60,14 @@ const COLOURS: Readonly<Record<Shown, string>> = {
   'branching-random': '#E69F00',
   'branching-entropy': '#56B4E9',
   'branching-verdict': '#009E73',
+  // Wrong by chance in blues, by command in reds: the more errors, the lighter.
+  'verdicts-1.0': '#000000',
+  'verdicts-0.9': '#332288',
+  'verdicts-0.8': '#0072B2',
+  'verdicts-0.7': '#56B4E9',
+  'verdicts-0.9+by-command': '#661100',
+  'verdicts-0.8+by-command': '#D55E00',
+  'verdicts-0.7+by-command': '#E69F00',
 }
 
 type Point = {

@@ -213,7 +213,7 @@ export const CHOICE_NAMES = Object.keys(CHOICES) as readonly Choice[]
 export const OTHER_NAMES = Object.keys(OTHERS) as readonly Other[]
 export const STALE_NAMES = Object.keys(STALENESS) as readonly Stale[]
 export const BRANCHING_NAMES = Object.keys(BRANCHING) as readonly Branching[]
-const VERDICT_NAMES = Object.keys(VERDICTS) as readonly Verdicts[]
+export const VERDICT_NAMES = Object.keys(VERDICTS) as readonly Verdicts[]
 export const SETTING_NAMES: readonly Setting[] = [
   ...PART_NAMES,
   ...CHOICE_NAMES,
@@ -227,7 +227,7 @@ export const SETTING_NAMES: readonly Setting[] = [
 const GROUPS: Readonly<Record<string, readonly Setting[]>> = {
   staleness: STALE_NAMES,
   branching: BRANCHING_NAMES,
-  verdicts: VERDICT_NAMES,
+  verdicts: ['outcome-separate', ...VERDICT_NAMES],
 }
 
 /**

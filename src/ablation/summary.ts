@@ -7,7 +7,7 @@ import { linearFit } from '../learning/linear-fit.ts'
 import type { Row } from './row.ts'
 import { SETTING_NAMES, type Setting } from './settings.ts'
 
-/** Compared pairs: the paper's claims, isolated signals, controls, what staleness costs, and where rollouts fork. */
+/** Compared pairs: the paper's claims, isolated signals, controls, errors of verdicts, what staleness costs, and where rollouts fork. */
 export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-only', 'policy'],
   ['policy', 'policy+reward'],
@@ -38,6 +38,9 @@ export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-separate', 'verdicts-0.9+by-command'],
   ['outcome-separate', 'verdicts-0.8+by-command'],
   ['outcome-separate', 'verdicts-0.7+by-command'],
+  ['verdicts-0.9', 'verdicts-0.9+by-command'],
+  ['verdicts-0.8', 'verdicts-0.8+by-command'],
+  ['verdicts-0.7', 'verdicts-0.7+by-command'],
   ['staleness-0', 'staleness-1'],
   ['staleness-0', 'staleness-2'],
   ['staleness-0', 'staleness-4'],

@@ -49,10 +49,15 @@ export const rewardModel = section({
       'Whether the judge of `provider: environment` knows the true state, hidden objects too. For measuring alone: it is the ceiling of what a judge is worth.',
     ),
   errors: z
-    .strictObject({ share, by: z.enum(['step', 'command']) })
+    .strictObject({
+      share: share.describe('Share of the steps, or of the commands, that are judged wrong.'),
+      by: z
+        .enum(['step', 'command'])
+        .describe('`step`: each step by a draw of its own. `command`: a command always, or never.'),
+    })
     .optional()
     .describe(
-      'Share of the verdicts of `provider: environment` that are turned round. `step`: each step is wrong by a draw of its own. `command`: a command is always judged wrong, or never. For measuring alone: it tells from which accuracy on a judge pays.',
+      "Errors of the verdicts of `provider: environment`, for rules that read verdicts. Each verdict is sure then, also with a share of 0. For measuring alone: it tells how often a judge must agree with the setting's estimate to pay.",
     ),
   samples: positive.default(1).describe('Number of judgements of each step (m).'),
   temperature: z.number().nonnegative().default(1).describe('Temperature of judging.'),
@@ -80,7 +85,7 @@ export const rewardModel = section({
     section({
       rollouts: positive
         .default(1000)
-        .describe('Number of rollouts of policy version 0, labelled by true progress.'),
+        .describe('Number of rollouts of policy version 0, labelled by true progress, or by their outcomes if the setting tells none.'),
       ...coldStart,
       updates: count.default(200).describe('Number of optimiser steps.'),
       expert: expert({

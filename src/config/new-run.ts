@@ -82,12 +82,7 @@ function checkLogged(config: Config, refuse: Refuse): void {
         : `rewardModel.provider '${rewardModel.provider}' knows no true state`,
       'leave it out, or use rewardModel.provider environment with the setting alfworld',
     )
-  if (rewardModel.errors && rewardModel.provider !== 'environment')
-    refuse(
-      'rewardModel.errors',
-      `rewardModel.provider '${rewardModel.provider}' has errors of its own`,
-      'leave it out, or use rewardModel.provider environment',
-    )
+  checkErrors(config, refuse)
   if (environment.reference && setting && !setting.reference)
     refuse('environment.reference', `the setting '${environment.name}' knows no solutions`, 'leave it out')
   const { openAi } = MODEL_PROVIDERS.find(policy.provider, models.module) ?? {}
@@ -98,6 +93,25 @@ function checkLogged(config: Config, refuse: Refuse): void {
       'use a local model, or leave it out',
     )
   checkCriteria(config, refuse)
+}
+
+/** Refuses errors of verdicts that nobody reads, or of a judge that makes its own. */
+function checkErrors(config: Config, refuse: Refuse): void {
+  const { rewardModel, learning, environment } = config
+  if (!rewardModel.errors) return
+  if (rewardModel.provider !== 'environment')
+    refuse(
+      'rewardModel.errors',
+      `rewardModel.provider '${rewardModel.provider}' has errors of its own`,
+      'leave it out, or use rewardModel.provider environment',
+    )
+  const isRead = ruleNeeding(config, 'verdicts') !== null || environment.branching === 'verdict'
+  if (rewardModel.mode === 'off' || !isRead)
+    refuse(
+      'rewardModel.errors',
+      `nobody reads the verdicts: rewardModel.mode is '${rewardModel.mode}', and learning.reward '${learning.reward}'`,
+      'add --set learning.reward=integrated, with a judge whose mode is fixed',
+    )
 }
 
 /** Refuses a key of rewriting that nobody would read. */

@@ -90,7 +90,7 @@ export async function coldStartRewardModel(
 export function labelled(
   causes: Causes,
   task: string,
-  { byOutcome = false, ...episode }: MeasuredEpisode & { readonly byOutcome?: boolean },
+  episode: MeasuredEpisode & Pick<LabelledEpisode, 'byOutcome'>,
   { flippedLabels, seed }: Pick<TaughtOptions, 'flippedLabels' | 'seed'>,
 ): LabelledEpisode {
   const { id, actions, progress } = episode
@@ -104,32 +104,37 @@ export function labelled(
       label: itemAt(labels, step),
     }),
   )
-  return { ...episode, labels, words, byOutcome }
+  return { ...episode, labels, words }
 }
 
 /**
- * Returns supervised chains. Good and bad labels have the same total weight. If all labels of a rollout are its outcome, a chain of
- * them would teach the judge to copy its first verdict. So each of some drawn steps has a chain of its own, behind verdicts that a
- * coin gives.
+ * Returns supervised chains. Good and bad labels that are trained have the same total weight. If all labels of a rollout are its
+ * outcome, a chain of them would teach the judge to copy its first verdict. So each of some drawn steps has a chain of its own,
+ * behind verdicts that a coin gives.
  */
 export function labelledSamples(
   judge: JudgeCodec,
   episodes: readonly LabelledEpisode[],
   { contextTokens, seed }: Pick<RewardModelColdStart, 'contextTokens' | 'seed'>,
 ): TrainingSample[] {
-  const all = episodes.flatMap(({ labels }) => labels)
-  const good = all.filter((label) => label === 1).length
-  const weight = { 1: all.length / (2 * good || 1), [-1]: all.length / (2 * (all.length - good) || 1) }
-  const samples = episodes.flatMap((episode) => {
+  const taught = episodes.flatMap((episode) => {
     const steps = episode.words.map((word, step) => ({
       tokens: itemAt(judge.choices, judge.words.indexOf(word)),
       logprobs: [0, 0],
-      advantage: weight[itemAt(episode.labels, step)],
+      advantage: itemAt(episode.labels, step),
     }))
     const chains = episode.byOutcome ? singleSteps(judge, steps, seedOf(seed, 'steps', episode.id)) : [steps]
-    return chains.map((chain) => chainSample(episode.id, judge, episode, chain))
+    return chains.map((chain) => ({ episode, chain }))
   })
-  return samples.flatMap((sample) => (sample && sample.tokens.length <= contextTokens ? [sample] : []))
+  const all = taught.flatMap(({ chain }) => chain.flatMap(({ advantage }) => advantage || []))
+  const good = all.filter((label) => label === 1).length
+  const weight = (label: number) =>
+    label === 0 ? 0 : all.length / (2 * (label === 1 ? good : all.length - good))
+  return taught.flatMap(({ episode, chain }) => {
+    const steps = chain.map((step) => ({ ...step, advantage: weight(step.advantage) }))
+    const sample = chainSample(episode.id, judge, episode, steps)
+    return sample && sample.tokens.length <= contextTokens ? [sample] : []
+  })
 }
 
 /** Returns chains of which only the last step is trained. The verdicts before it are drawn. */

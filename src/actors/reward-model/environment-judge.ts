@@ -55,7 +55,7 @@ export function openEnvironmentJudge(config: Config, opened: OpenSetting, log: L
             ...{ rollout, iteration, step, task: job.task, rewardModelVersion: job.rewardModelVersion },
             ...verdictOn({ actions, step, progress: estimates.progress, task: job.task }, causes, {
               samples: rewardModel.samples,
-              wrong: isWrong(config, rollout, step, itemAt(actions, step)),
+              isWrong: isWrong(config, rollout, step, itemAt(actions, step)),
             }),
             ...estimateAt(estimates, step),
             ...(step === 0 ? { timing: { judgeMs } } : {}),
@@ -85,23 +85,23 @@ export function openEnvironmentJudge(config: Config, opened: OpenSetting, log: L
   }
 }
 
-/** Returns whether the verdict on a step is turned round, or null if the config asks for no errors. */
+/** Returns whether a verdict is to be wrong. Undefined if the config asks for no errors. */
 function isWrong(
   { run, rewardModel }: Config,
   rollout: string,
   step: number,
   action: string,
-): boolean | null {
+): boolean | undefined {
   const { errors } = rewardModel
-  if (!errors) return null
-  const of = errors.by === 'step' ? [rollout, step] : [action]
-  return rng(seedOf(run.seed, 'errors', ...of)).uniform() < errors.share
+  if (!errors) return undefined
+  const place = errors.by === 'step' ? [rollout, step] : [action]
+  return rng(seedOf(run.seed, 'errors', ...place)).uniform() < errors.share
 }
 
 /**
  * Returns the verdict on a step, `samples` times the same. Its probability is the progress between 0 and 1, so a step is
- * good if it is worth more than half of the best one. A step that cannot be measured has no verdict. If verdicts have errors,
- * `wrong` turns this one round, and it is sure.
+ * good if it is worth more than half of the best one. A step that cannot be measured has no verdict. If the config asks for
+ * errors (`isWrong` is given), the probability is 0 or 1. The verdict is the opposite if `isWrong` is true.
  */
 export function verdictOn(
   {
@@ -116,12 +116,12 @@ export function verdictOn(
     readonly task: string
   },
   causes: Causes,
-  { samples, wrong = null }: { readonly samples: number; readonly wrong?: boolean | null },
+  { samples, isWrong }: { readonly samples: number; readonly isWrong?: boolean | undefined },
 ): Pick<Scored, 'judgements' | 'probability' | 'progress'> {
   if (progress === null) return { judgements: [], probability: null, progress: null }
   const worth = itemAt(progress, step)
   const right = progressLabel(worth)
-  const label = wrong ? (-right as Label) : right
+  const label = isWrong ? (-right as Label) : right
   const action = itemAt(actions, step)
   const word = causes.wordFor({ task, action, earlier: actions.slice(0, step), progress: worth, label })
   const judgement = {
@@ -130,7 +130,7 @@ export function verdictOn(
     tokensI32: NOTHING,
     logprobsF32: NOTHING,
   }
-  const probability = wrong === null ? Math.min(1, Math.max(0, worth)) : label === 1 ? 1 : 0
+  const probability = isWrong === undefined ? Math.min(1, Math.max(0, worth)) : Number(label === 1)
   return { judgements: Array.from({ length: samples }, () => judgement), probability, progress: worth }
 }
 

@@ -190,7 +190,7 @@ test('cold start: good and bad labels weigh the same, and the judge learns what 
     const actions =
       i % 3 === 0 ? ['go to fridge 1', 'open fridge 1', 'look'] : ['look', 'inventory', 'open fridge 1']
     const progress = actions.map((action) => (action === 'open fridge 1' ? 1 : 0))
-    return labelled(CAUSES, 'a', { ...episode(`e${i}`, actions), progress }, options)
+    return labelled(CAUSES, 'a', { ...episode(`e${i}`, actions), progress, byOutcome: false }, options)
   })
   const samples = labelledSamples(judge, episodes, options)
   const weights = { good: 0, bad: 0 }
@@ -248,6 +248,19 @@ test('cold start on outcomes: the judge goes by what it sees, not by its first v
       options,
     )
   })
+  // Failed rollouts are longer, and their labels weigh as much as the others.
+  const weights = { good: 0, bad: 0 }
+  const unequal = episodes.map((one, i) =>
+    i % 2 === 0
+      ? { ...one, actions: ['look'], words: one.words.slice(0, 1), labels: one.labels.slice(0, 1) }
+      : one,
+  )
+  for (const { mask, advantages } of labelledSamples(judge, unequal, options)) {
+    const last = mask.lastIndexOf(1)
+    assert.is(mask.indexOf(1), last, 'one step a chain is trained')
+    weights[advantages[last]! > 1 ? 'good' : 'bad'] += advantages[last]!
+  }
+  assert.ok(Math.abs(weights.good - weights.bad) < 1e-3, JSON.stringify(weights))
   const model = await tinyModel()
   try {
     await coldStartRewardModel(model, judge, episodes, options)
