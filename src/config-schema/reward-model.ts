@@ -85,7 +85,9 @@ export const rewardModel = section({
     section({
       rollouts: positive
         .default(1000)
-        .describe('Number of rollouts of policy version 0, labelled by true progress, or by their outcomes if the setting tells none.'),
+        .describe(
+          'Number of rollouts of policy version 0, labelled by true progress, or by their outcomes if the setting tells none.',
+        ),
       ...coldStart,
       updates: count.default(200).describe('Number of optimiser steps.'),
       expert: expert({

@@ -12,7 +12,9 @@ export const coldStart = {
 export const coldStartExpert = {
   batch: positive
     .default(16)
-    .describe('Number of samples in one optimiser step: episodes, or steps if the policy acts by prompts or a judge is taught on outcomes.'),
+    .describe(
+      'Number of samples in one optimiser step: episodes, or steps if the policy acts by prompts or a judge is taught on outcomes.',
+    ),
   learningRate: z
     .number()
     .positive()
