@@ -1,14 +1,15 @@
 /** A short run of each bridge, with its log verified and replayed. */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { runFolder } from '../../src/broker/connection.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { startCounterServer } from '../../test/support/counter-http.ts'
 import { startGuessServer } from '../../test/support/openenv-server.ts'
 import { startOrsServer } from '../../test/support/ors-server.ts'
 import { type ScriptedEndpoint, startScriptedEndpoint } from '../../test/support/scripted-endpoint.ts'
+import { makeTextWorldGame } from '../../test/support/textworld-game.ts'
 
 const DEADLINE_MS = 900_000
 /** Rollouts of a run: one task, five times. */
@@ -33,14 +34,6 @@ export type BridgesHere = {
   readonly quick: boolean
   /** Plays those whose names begin with it. */
   readonly only: string
-}
-
-/** Makes a small game by the program of the package textworld. Returns its path, or null without it. */
-function makeGame(python: string, folder: string): string | null {
-  const file = join(folder, 'game.z8')
-  const words = ['custom', '--world-size', '2', '--nb-objects', '4', '--quest-length', '3', '--seed', '5']
-  const { status } = spawnSync(join(dirname(python), 'tw-make'), [...words, '--output', file])
-  return status === 0 ? file : null
 }
 
 export async function playBridges({
@@ -117,12 +110,12 @@ export async function playBridges({
         needs: 'gymnasium',
       },
     )
-  const game = quick ? null : makeGame(python, root)
-  if (game !== null)
+  const game = quick ? null : makeTextWorldGame(python, root)
+  if (game?.status === 0)
     bridges.push({
       name: 'textworld',
       file: 'config/textworld.yaml',
-      set: [`environment.gym.python=["${python}"]`, `environment.gym.id=${game}`],
+      set: [`environment.gym.python=["${python}"]`, `environment.gym.id=${game.file}`],
     })
   else if (!quick) process.stdout.write(`SKIP textworld: no tw-make stands beside ${python}\n`)
   if (!quick && everything !== null)

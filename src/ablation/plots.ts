@@ -3,29 +3,11 @@ import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
 import { wholeTicks } from '../whole-ticks.ts'
 import type { Row } from './row.ts'
-import {
-  BRANCHING_NAMES,
-  type Branching,
-  OTHER_NAMES,
-  type Other,
-  PART_NAMES,
-  type Part,
-  STALE_NAMES,
-  type Stale,
-  VERDICT_NAMES,
-  type Verdicts,
-} from './settings.ts'
+import { type Choice, SETTING_NAMES, type Setting } from './settings.ts'
 import { adapting, curve, ofSetting } from './summary.ts'
 
-type Shown = Part | Other | Stale | Branching | Verdicts
-
-const SHOWN: readonly Shown[] = [
-  ...PART_NAMES,
-  ...OTHER_NAMES,
-  ...STALE_NAMES,
-  ...BRANCHING_NAMES,
-  ...VERDICT_NAMES,
-]
+/** Choices are one rule each, and have tables alone. */
+type Shown = Exclude<Setting, Choice>
 
 /** Okabe and Ito's colours, then some of Tol's: they differ for the colour-blind too, and in print. */
 const COLOURS: Readonly<Record<Shown, string>> = {
@@ -69,6 +51,8 @@ const COLOURS: Readonly<Record<Shown, string>> = {
   'verdicts-0.8+by-command': '#D55E00',
   'verdicts-0.7+by-command': '#E69F00',
 }
+
+const SHOWN = SETTING_NAMES.filter((name): name is Shown => Object.hasOwn(COLOURS, name))
 
 type Point = {
   readonly x: number

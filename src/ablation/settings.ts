@@ -205,7 +205,7 @@ export type Choice = keyof typeof CHOICES
 export type Other = keyof typeof OTHERS
 export type Stale = keyof typeof STALENESS
 export type Branching = keyof typeof BRANCHING
-export type Verdicts = keyof typeof VERDICTS
+type Verdicts = keyof typeof VERDICTS
 export type Setting = Part | Choice | Other | Stale | Branching | Verdicts
 
 export const PART_NAMES = Object.keys(PARTS) as readonly Part[]
@@ -213,7 +213,7 @@ export const CHOICE_NAMES = Object.keys(CHOICES) as readonly Choice[]
 export const OTHER_NAMES = Object.keys(OTHERS) as readonly Other[]
 export const STALE_NAMES = Object.keys(STALENESS) as readonly Stale[]
 export const BRANCHING_NAMES = Object.keys(BRANCHING) as readonly Branching[]
-export const VERDICT_NAMES = Object.keys(VERDICTS) as readonly Verdicts[]
+const VERDICT_NAMES = Object.keys(VERDICTS) as readonly Verdicts[]
 export const SETTING_NAMES: readonly Setting[] = [
   ...PART_NAMES,
   ...CHOICE_NAMES,

@@ -18,6 +18,7 @@ export function checkNew(config: Config, refuse: Refuse): void {
   checkCalls(config, refuse)
   checkRead(config, refuse)
   checkLogged(config, refuse)
+  checkErrors(config, refuse)
   checkRewriting(config, refuse)
   checkPlayed(config, refuse)
 }
@@ -82,7 +83,6 @@ function checkLogged(config: Config, refuse: Refuse): void {
         : `rewardModel.provider '${rewardModel.provider}' knows no true state`,
       'leave it out, or use rewardModel.provider environment with the setting alfworld',
     )
-  checkErrors(config, refuse)
   if (environment.reference && setting && !setting.reference)
     refuse('environment.reference', `the setting '${environment.name}' knows no solutions`, 'leave it out')
   const { openAi } = MODEL_PROVIDERS.find(policy.provider, models.module) ?? {}

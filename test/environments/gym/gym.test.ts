@@ -1,7 +1,6 @@
 /** Gymnasium by its sidecar: the contract, and sidecars that break the rules. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -13,6 +12,7 @@ import { itemAt } from '../../../src/item-at.ts'
 import { testEnvironment } from '../../../src/testing/environment.ts'
 import { faultOf } from '../../support/error-of.ts'
 import { temporaryFolder, until } from '../../support/run.ts'
+import { makeTextWorldGame } from '../../support/textworld-game.ts'
 
 const PYTHON = process.env.RL_TEST_GYM_PYTHON ?? 'python3'
 const BAD = fileURLToPath(new URL('../../support/bad-sidecar.mjs', import.meta.url))
@@ -29,6 +29,12 @@ function has(name: string, ...modules: readonly string[]): boolean {
 
 const { actings: _, ...setting } = settingOf({ name: 'gym', module: null })!
 
+/** Opens the setting with a section of the config, as a run without a judge has it. */
+function openGym(section: object) {
+  const set = ['environment.name=gym', 'rewardModel.mode=off', 'learning.reward=outcome']
+  return openSetting(loadConfig({ set: [...set, `environment.gym=${JSON.stringify(section)}`] }))
+}
+
 if (has('Gymnasium', 'gymnasium'))
   test('FrozenLake keeps to the contract of environments', async () => {
     const section = { python: [PYTHON], actions: ['left', 'down', 'right', 'up'], sessions: 2 }
@@ -37,24 +43,14 @@ if (has('Gymnasium', 'gymnasium'))
   })
 
 if (has('TextWorld', 'textworld')) {
-  const folder = temporaryFolder()
-  const game = join(folder, 'game.z8')
-  const words = ['custom', '--world-size', '2', '--nb-objects', '4', '--quest-length', '3', '--seed', '5']
-  const made = spawnSync(join(dirname(PYTHON), 'tw-make'), [...words, '--output', game])
+  const made = makeTextWorldGame(PYTHON, temporaryFolder())
 
   test('a game of TextWorld begins with its objective, and shows no prompt and no picture', async () => {
-    assert.is(made.status, 0, String(made.stderr))
-    const section = { python: [PYTHON], id: game, sessions: 2 }
+    assert.is(made.status, 0, made.stderr)
+    const section = { python: [PYTHON], id: made.file, sessions: 2 }
     const tried = await testEnvironment(setting, { section, tasks: 2, maxSteps: 6 })
     assert.is(tried.episodes, 2)
-    const { environment } = await openSetting(
-      loadConfig({
-        set: [
-          ...['environment.name=gym', 'rewardModel.mode=off', 'learning.reward=outcome'],
-          `environment.gym=${JSON.stringify(section)}`,
-        ],
-      }),
-    )
+    const { environment } = await openGym(section)
     try {
       const [task] = await environment.tasks('train')
       const episode = await environment.reset(itemAt([task], 0)!, { seed: [1, 2], maxSteps: 4 })
@@ -72,10 +68,6 @@ if (spawnSync('java', ['-version']).error)
   process.stdout.write('SKIP ScienceWorld: there is no Java on this machine\n')
 else if (has('ScienceWorld', 'scienceworld')) {
   const section = { python: [PYTHON], id: 'scienceworld:find-animal', sessions: 2 }
-  const set = [
-    ...['environment.name=gym', 'rewardModel.mode=off', 'learning.reward=outcome'],
-    `environment.gym=${JSON.stringify(section)}`,
-  ]
 
   test('ScienceWorld keeps to the contract of environments', async () => {
     const tried = await testEnvironment(setting, { section, tasks: 2, maxSteps: 6 })
@@ -83,7 +75,7 @@ else if (has('ScienceWorld', 'scienceworld')) {
   })
 
   test('a task of ScienceWorld says what is to be done, pays its share, and varies by its seed', async () => {
-    const { environment } = await openSetting(loadConfig({ set }))
+    const { environment } = await openGym(section)
     try {
       const tasks = await environment.tasks('train')
       const starts = new Set<string>()
@@ -111,8 +103,7 @@ else if (has('ScienceWorld', 'scienceworld')) {
     ],
   ] as const)
     test(`${what} that ScienceWorld lacks is named beside those that it has`, async () => {
-      const wrong = `environment.gym=${JSON.stringify({ ...section, ...more })}`
-      const { environment } = await openSetting(loadConfig({ set: [...set.slice(0, -1), wrong] }))
+      const { environment } = await openGym({ ...section, ...more })
       const fault = await faultOf(async () => {
         const [task] = await environment.tasks('train')
         await environment.reset(itemAt([task], 0)!, { seed: [1, 2], maxSteps: 8 })
@@ -133,14 +124,7 @@ if (has('BrowserGym', 'browsergym.core'))
       ...{ python: [...BROWSERS, PYTHON], id: 'browsergym/openended', acting: 'texts' },
       options: { task_kwargs: { start_url: page, goal: 'buy it' } },
     }
-    const { environment } = await openSetting(
-      loadConfig({
-        set: [
-          ...['environment.name=gym', 'rewardModel.mode=off', 'learning.reward=outcome'],
-          `environment.gym=${JSON.stringify(section)}`,
-        ],
-      }),
-    )
+    const { environment } = await openGym(section)
     try {
       const [task] = await environment.tasks('train')
       const episode = await environment.reset(itemAt([task], 0)!, { seed: [1, 2], maxSteps: 4 })
