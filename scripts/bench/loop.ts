@@ -29,9 +29,11 @@ const { values: flags } = parseArgs({
 /** Width of the picture. */
 const COLUMNS = 72
 
-for (const workers of flags.workers.split(',').map(Number)) await measureRun(workers)
+for (const [index, workers] of flags.workers.split(',').map(Number).entries())
+  await measureRun(workers, index)
 
-async function measureRun(workers: number): Promise<void> {
+/** Names of the first number of workers are plain. */
+async function measureRun(workers: number, index: number): Promise<void> {
   const root = mkdtempSync(join(tmpdir(), 'rl-bench-loop-'))
   try {
     const samples = await play(root, workers)
@@ -40,7 +42,12 @@ async function measureRun(workers: number): Promise<void> {
     log.close()
     // The first iteration warms caches and compilers up.
     const iterations = all.length > 1 ? all.slice(1) : all
-    tell(iterations, samples, `${workers} rollout worker${workers === 1 ? '' : 's'}`)
+    tell(
+      iterations,
+      samples,
+      `${workers} rollout worker${workers === 1 ? '' : 's'}`,
+      index > 0 ? `_workers_${workers}` : '',
+    )
     trace(iterations[iterations.length - 1], samples, workers)
   } finally {
     rmSync(root, { recursive: true, force: true })
@@ -69,7 +76,12 @@ async function play(root: string, workers: number): Promise<readonly Sample[]> {
   return samples
 }
 
-function tell(iterations: readonly IterationTimes[], samples: readonly Sample[], note: string): void {
+function tell(
+  iterations: readonly IterationTimes[],
+  samples: readonly Sample[],
+  note: string,
+  suffix: string,
+): void {
   const n = iterations.length
   const say = (
     name: string,
@@ -80,7 +92,7 @@ function tell(iterations: readonly IterationTimes[], samples: readonly Sample[],
   ) =>
     report({
       suite: 'loop',
-      name,
+      name: `${name}${suffix}`,
       value: median(iterations.map(pick)),
       unit,
       goal,
@@ -115,7 +127,7 @@ function tell(iterations: readonly IterationTimes[], samples: readonly Sample[],
   const parts = Object.entries(peak.rssOf).map(([role, bytes]) => `${role} ${(bytes / 2 ** 20).toFixed(0)}`)
   report({
     suite: 'loop',
-    name: 'rss_total_mb',
+    name: `rss_total_mb${suffix}`,
     value: peak.rss / 2 ** 20,
     unit: 'MiB',
     goal: '<= 1200',

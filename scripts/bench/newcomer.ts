@@ -16,16 +16,25 @@ const place = mkdtempSync(join(tmpdir(), 'rl-bench-newcomer-'))
 try {
   const clone = join(place, 'clone')
   execFileSync('git', ['clone', '--quiet', '.', clone])
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
+    cwd: clone,
+    encoding: 'utf8',
+  }).trim()
+  const env = { ...process.env, RL_RUNS: join(clone, 'runs') }
   const started = performance.now()
   for (const words of [
     ['ci', '--silent'],
     ['start', '--silent', '--', '--role', 'head', '--no-ui'],
   ]) {
-    const { status } = spawnSync('npm', words, { cwd: clone, stdio: ['ignore', 2, 'inherit'] })
+    const { status } = spawnSync('npm', words, { cwd: clone, env, stdio: ['ignore', 2, 'inherit'] })
     if (status !== 0) throw new Error(`npm ${words.join(' ')} ended with status ${status}`)
   }
   const minutes = (performance.now() - started) / 60_000
-  const row = { suite: 'newcomer', n: 1, note: 'npm ci and the whole default run' }
+  const row = {
+    suite: 'newcomer',
+    n: 1,
+    note: `npm ci and the whole default run of commit ${commit}, without the dashboard`,
+  }
   report({ ...row, name: 'default_run_min', value: minutes, unit: 'min', goal: '<= 3' })
   const [first, last] = successes(join(clone, 'runs'))
   report({ ...row, name: 'in_domain_start', value: first, unit: '1', goal: null })

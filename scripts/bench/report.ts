@@ -10,7 +10,10 @@ export type Measurement = {
   readonly note?: string
 }
 
+/** @throws if the value is no finite number: such a row would be lost */
 export function report(measurement: Measurement): void {
+  if (!Number.isFinite(measurement.value))
+    throw new Error(`${measurement.suite} ${measurement.name} is ${measurement.value}`)
   const value = Number(measurement.value.toPrecision(5))
   process.stdout.write(`${JSON.stringify({ ...measurement, value, note: measurement.note ?? '' })}\n`)
 }

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type AnyStateMachine, setup } from 'xstate'
+import { type AnyStateMachine, not, setup } from 'xstate'
 import type { Decider, Output } from '../../src/actors/decider/decider.ts'
 import { type Engine, startActor, startEngine } from '../../src/actors/decider/engine.ts'
 import { decide, emitEvent, fold } from '../../src/actors/decider/fold.ts'
@@ -90,7 +90,7 @@ test('all charts of deciders are plain', () => {
 
 const parts = setup({
   types: { context: {} as Record<string, unknown>, events: {} as LoggedEvent, emitted: {} as Output },
-  guards: { never: () => false },
+  guards: { never: () => false, always: not('never') },
   actions: {
     note: fold('RunStarted', () => {}),
     bare: () => {},
@@ -112,6 +112,14 @@ const RICHER: Readonly<Record<string, AnyStateMachine>> = {
   'an end inside': parts.createMachine({
     initial: 'a',
     states: { a: { initial: 'b', states: { b: { type: 'final' } } } },
+  }),
+  'a guard made of another': parts.createMachine({
+    initial: 'a',
+    states: { a: { on: { RunStarted: { guard: 'always', actions: 'note' } } } },
+  }),
+  'an action at its start': parts.createMachine({
+    initial: 'a',
+    states: { a: { initial: { target: 'b', actions: 'note' }, states: { b: {} } } },
   }),
 }
 

@@ -1,6 +1,6 @@
 /**
  * A model for the bench of the gateway. It answers after the time in the request, with 64 tokens, their ids
- * and log-probs.
+ * and log-probs. `GET /v1/most` says how many requests it had at once.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -29,7 +29,12 @@ const answer = Buffer.from(
   }),
 )
 
+let [now, most] = [0, 0]
+
 const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
+  if (request.method === 'GET') return response.end(JSON.stringify({ most }))
+  most = Math.max(most, ++now)
+  response.once('close', () => now--)
   const parts: Buffer[] = []
   request.on('data', (part: Buffer) => parts.push(part))
   request.on('end', () => {

@@ -17,6 +17,9 @@ const TARGETS = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj',
 const PREFILL = 128
 const SAMPLE = 512
 
+/** Names of rows: the best backend has the plain ones. */
+export const prefixOf = (backend: BackendName) => (backend === 'wasm-blas' ? '' : `plain_${backend}_`)
+
 export type Measured = {
   readonly ours: Timing
   /** [peers], in their order. */

@@ -16,7 +16,7 @@ import { openLocalModel } from '../../../src/models/local/model.ts'
 import { readModelFolder } from '../../../src/models/local/model-folder.ts'
 import { median, report } from '../report.ts'
 import { openLlama } from './llamacpp.ts'
-import { BATCH, type Measured, measure, PARTS, type Part, RANK, ROUNDS } from './measure.ts'
+import { BATCH, type Measured, measure, PARTS, type Part, prefixOf, RANK, ROUNDS } from './measure.ts'
 import { type Shape, writeRandomFolder } from './random-folder.ts'
 import { openTorch, pythonHas, type Timing, type Torch, type TorchOptions, timed } from './torch.ts'
 
@@ -24,8 +24,13 @@ const SMOLLM2 = process.env.BENCH_SMOLLM2 ?? '../shared/data/smollm2/SmolLM2-135
 /** Tokens of each sequence: enough to be timed. */
 const STEPS = { processor: 24, gpu: 128 }
 
+const [, , wanted = ''] = process.argv
+const isGpu = wanted.endsWith('_gpu')
+/** The backend of all programs but those of a graphics processor. */
+const backend = isGpu ? 'wasm' : await processorBackend()
+
 const row = (name: string, value: number, unit: string, goal: string | null, n: number, note: string) =>
-  report({ suite: 'model', name, value, unit, goal, n, note })
+  report({ suite: 'model', name: `${isGpu ? '' : prefixOf(backend)}${name}`, value, unit, goal, n, note })
 
 const perCpu = ({ tokens, cpu }: Timing) => tokens / cpu
 const perSecond = ({ tokens, seconds }: Timing) => tokens / seconds
@@ -58,7 +63,6 @@ async function withPeers<T>(
 }
 
 async function onProcessor(folder: string, config: ModelConfig): Promise<Record<Part, Measured>> {
-  const backend = await processorBackend()
   return withPeers(config, [{ threads: 1, lora: RANK }], (peers) =>
     measure(folder, config, { backend, steps: STEPS.processor, peers }),
   )
@@ -77,7 +81,6 @@ async function withRandomFolder(
 }
 
 async function openingRow(name: string, folder: string): Promise<void> {
-  const backend = await processorBackend()
   const opening = await timed(1, async () => {
     const model = await openLocalModel({ folder, backend, contextTokens: 1024 })
     await model.close()
@@ -180,7 +183,7 @@ const llamacpp = () =>
   withRandomFolder('Qwen2.5-0.5B', async (folder, config) => {
     const peer = await openLlama(folder, config)
     if (peer === null) return
-    const model = await openLocalModel({ folder, backend: await processorBackend(), contextTokens: 1024 })
+    const model = await openLocalModel({ folder, backend, contextTokens: 1024 })
     const ours: Timing[] = []
     const theirs: Timing[] = []
     for (let round = 0; round <= ROUNDS; round++) {
@@ -215,5 +218,5 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
   qwen05_gpu: qwen05Gpu,
   llamacpp,
 }
-await PROGRAMS[process.argv[2]]()
+await PROGRAMS[wanted]()
 process.exit(0)

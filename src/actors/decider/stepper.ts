@@ -112,15 +112,25 @@ function leavesOf({ root, implementations }: AnyStateMachine): ReadonlyMap<AnySt
 }
 
 function guardOf(found: unknown): Guard | null {
-  return typeof found === 'function' ? (scope) => Boolean(found(scope)) : null
+  // Those of `not`, `and` and `or` are functions that only XState can ask.
+  return typeof found === 'function' && !('check' in found) ? (scope) => Boolean(found(scope)) : null
 }
 
 /** Only names of events lead out of it, nothing is done on entry or exit, and an end of it is the end of the machine. */
-function isPlainNode({ type, path, entry, exit, invoke, after, transitions }: AnyStateNode): boolean {
+function isPlainNode({
+  type,
+  path,
+  entry,
+  exit,
+  invoke,
+  after,
+  initial,
+  transitions,
+}: AnyStateNode): boolean {
   if (type === 'parallel' || type === 'history' || (type === 'final' && path.length > 1)) return false
   const types = [...transitions.keys()]
   return (
-    entry.length + exit.length + invoke.length + after.length === 0 &&
+    entry.length + exit.length + invoke.length + after.length + (initial?.actions.length ?? 0) === 0 &&
     types.every((name) => /^[A-Za-z]+$/.test(name))
   )
 }

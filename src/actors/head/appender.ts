@@ -19,6 +19,7 @@ import { pack } from '../../events/msgpack.ts'
 import type { User } from '../../events/users.ts'
 import { itemAt } from '../../item-at.ts'
 import { type CheckedGroup, type CheckOptions, checkGroups, type Steps, TURN } from './append-checks.ts'
+import { commitSize } from './commit-size.ts'
 
 export type Appender = {
   /** Answers `log.append` when the events are durable or refused. */
@@ -54,12 +55,6 @@ type Checked = Pick<Request, 'bytes' | 'subject' | 'resolve' | 'reject'> & {
   readonly groups: readonly CheckedGroup[]
 }
 
-/** Most events of a commit. A slow commit makes the next ones smaller, down to the least: the loop stands still meanwhile. */
-const BATCH_EVENTS = { most: 1_024, least: 512 }
-/** Time that a commit shall take. */
-const COMMIT_MS = 10
-/** A commit of fewer events tells more of the disk than of the events. */
-const TELLING_EVENTS = 64
 /** One record of a replicated log, and so one message, holds a batch and its last request. */
 const BATCH_BYTES = 4 * 1024 * 1024
 /** While more requests wait for their check, checked ones wait for at most this number of turns. */
@@ -72,8 +67,7 @@ export function openAppender(options: AppenderOptions): Appender {
   let inHand: { readonly request: Request; readonly steps: Steps<readonly CheckedGroup[]> } | null = null
   const checked: Checked[] = []
   let events = 0
-  /** Most events of the next commit. */
-  let room: number = BATCH_EVENTS.most
+  const size = commitSize()
   let left = TURN
   let turns = 0
   let scheduled = false
@@ -110,7 +104,7 @@ export function openAppender(options: AppenderOptions): Appender {
       scheduled = false
       turns++
       const isBehind = inHand !== null || lanes.size > 0
-      if (checked.length > 0 && (!isBehind || events >= room || turns >= TURNS_A_COMMIT)) commit()
+      if (checked.length > 0 && (!isBehind || events >= size.most() || turns >= TURNS_A_COMMIT)) commit()
       left = TURN
       check()
       if (inHand !== null || lanes.size > 0 || checked.length > 0) schedule()
@@ -153,7 +147,7 @@ export function openAppender(options: AppenderOptions): Appender {
   /** Commits a batch in one transaction. A failure of the disk refuses all of it: nothing was stored. */
   function commit(): void {
     const began = clock.monotonic()
-    const batch = takeBatch(checked, room)
+    const batch = takeBatch(checked, size.most())
     for (const { groups } of batch) events -= eventsOf(groups)
     turns = 0
     const fresh = batch.flatMap(({ groups }) =>
@@ -183,7 +177,7 @@ export function openAppender(options: AppenderOptions): Appender {
     if (kept) kept().then(tell, (error) => refuse(batch, error))
     else tell()
     onCommit(failure)
-    if (fresh.length >= TELLING_EVENTS) room = roomAfter(room, fresh.length, clock.monotonic() - began)
+    if (!failure) size.took(fresh.length, clock.monotonic() - began)
   }
 
   /** They are asked again: another head, or this one later, has what was kept. */
@@ -226,19 +220,13 @@ function closed(): RlError {
   return new RlError('the log service is closing', { code: 'log.closing' })
 }
 
-/** Returns how many events fit the time of a commit, from what the last one took. It moves by half of the difference. */
-function roomAfter(room: number, count: number, tookMs: number): number {
-  const fits = (count * COMMIT_MS) / Math.max(tookMs, 1e-3)
-  return Math.min(BATCH_EVENTS.most, Math.max(BATCH_EVENTS.least, Math.round((room + fits) / 2)))
-}
-
 /** Takes the requests of one commit: at least one, and more while they are few and short. */
-function takeBatch(checked: Checked[], room: number): Checked[] {
+function takeBatch(checked: Checked[], most: number): Checked[] {
   let batchEvents = 0
   let bytes = 0
   let count = 0
   for (const request of checked) {
-    if (count > 0 && (batchEvents >= room || bytes >= BATCH_BYTES)) break
+    if (count > 0 && (batchEvents >= most || bytes >= BATCH_BYTES)) break
     bytes += request.bytes
     batchEvents += eventsOf(request.groups)
     count++

