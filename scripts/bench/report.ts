@@ -10,8 +10,9 @@ export type Measurement = {
   readonly note?: string
 }
 
-/** @throws if the value is no finite number: such a row would be lost */
+/** @throws if the value is no finite number, or the goal is none: such a row would be lost */
 export function report(measurement: Measurement): void {
+  if (measurement.goal !== null) holds(measurement.value, measurement.goal)
   if (!Number.isFinite(measurement.value))
     throw new Error(`${measurement.suite} ${measurement.name} is ${measurement.value}`)
   const value = Number(measurement.value.toPrecision(5))
