@@ -146,9 +146,11 @@ function memory(pid: number, field: 'VmHWM' | 'VmRSS'): number {
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(text)?.[1]) / 1024
 }
 
-function startGateway(run: string, upstream: string) {
+function startGateway(run: string, upstream: string, more: readonly string[] = []) {
   const words = ['gateway', '--record', '--run', run, '--upstream', upstream, '--model', 'bench']
-  return start(['src/rl.ts', ...words, '--port', '0', '--deadline', '900'], { RL_GATEWAY_TOKEN: TOKEN })
+  return start(['src/rl.ts', ...words, '--port', '0', '--deadline', '900', ...more], {
+    RL_GATEWAY_TOKEN: TOKEN,
+  })
 }
 
 async function end({ child, ended }: ReturnType<typeof start>): Promise<void> {
@@ -186,7 +188,8 @@ async function most(upstream: string): Promise<void> {
       `SKIP lost_${MOST}, rss_${MOST}_mb: ${files} files may be open, and ${needed} are needed; ${calls} calls are made\n`,
     )
   }
-  const gateway = startGateway('most', upstream)
+  const limits = ['--max-calls', String(calls), '--call-deadline', '300']
+  const gateway = startGateway('most', upstream, limits)
   const lanes = await claim(await gateway.url, calls, 'most')
   // The last call arrives before the first is answered.
   const delayMs = 30_000 + 3 * calls

@@ -116,24 +116,29 @@ async function measurePictures(): Promise<void> {
   try {
     const tasks = (await environment.tasks('train')).slice(0, pages)
     const each = 20
-    const started = performance.now()
-    await Promise.all(
-      tasks.map(async (task) => {
-        for (let i = 0; i < each; i++) {
-          const episode = await environment.reset(task, { seed: SEED, maxSteps: MAX_STEPS })
-          await environment.picture(episode)
-        }
-      }),
-    )
-    const value = (1000 * pages * each) / (performance.now() - started)
-    const note = `reset and PNG, ${pages} pages`
+    const rounds = []
+    // The first one opens the pages.
+    for (let round = 0; round <= 3; round++) {
+      const started = performance.now()
+      await Promise.all(
+        tasks.map(async (task) => {
+          for (let i = 0; i < each; i++) {
+            const episode = await environment.reset(task, { seed: SEED, maxSteps: MAX_STEPS })
+            await environment.picture(episode)
+          }
+        }),
+      )
+      if (round > 0) rounds.push((1000 * pages * each) / (performance.now() - started))
+    }
+    const value = median(rounds)
+    const note = `reset and PNG, ${pages} pages, after a round that opens them`
     report({
       suite: 'gui',
       name: 'png_steps_per_s',
       value,
       unit: '1/s',
       goal: '>= 150',
-      n: pages * each,
+      n: rounds.length,
       note,
     })
     const pss = pssOf(environment.pool.pid() ?? 0)
