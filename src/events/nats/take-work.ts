@@ -5,6 +5,7 @@
 import { createInbox, type Msg, type NatsConnection, nanos } from '@nats-io/transport-node'
 import type { Delivery, WorkOptions, WorkResult } from '../bus.ts'
 import { nextSubject } from './api.ts'
+import { openAsks } from './asks.ts'
 import { toMessage } from './message.ts'
 import { CONSUMER } from './queues.ts'
 
@@ -14,8 +15,6 @@ const PULLS = 2
 const AGAIN_MS = 250
 /** Longest wait for what the server sent before the taking ended. */
 const DRAIN_MS = 1_000
-
-type Pull = { left: number; readonly timer: NodeJS.Timeout }
 
 export function takeWork(
   connection: NatsConnection,
@@ -28,39 +27,30 @@ export function takeWork(
   // A process that hangs gets work as long as its pulls last, and each delivery counts as an attempt.
   const pullMs = Math.min(MOST_PULL_MS, ackWaitMs)
   const next = nextSubject(name, CONSUMER)
-  const pulls = new Map<string, Pull>()
+  const asks = openAsks()
+  const timers = new Map<string, NodeJS.Timeout>()
   const inHand = new Set<Promise<void>>()
   let pullNumber = 0
   let ended = false
   let again: NodeJS.Timeout | undefined
 
-  function free(): number {
-    let asked = 0
-    for (const { left } of pulls.values()) asked += left
-    return concurrency - inHand.size - asked
-  }
-
   function pull(): void {
-    const batch = free()
-    if (ended || again !== undefined || batch <= 0 || pulls.size >= PULLS || connection.isClosed()) return
+    const batch = concurrency - inHand.size - asks.open()
+    if (ended || again !== undefined || batch <= 0 || asks.pulls() >= PULLS || connection.isClosed()) return
     const reply = `${inbox}.${pullNumber++}`
     // The server ends a pull itself. This timer ends it if the server's word is lost.
-    const timer = setTimeout(() => endPull(reply), pullMs + 1_000)
-    pulls.set(reply, { left: batch, timer })
+    const timer = setTimeout(() => endPull(reply, null), pullMs + 1_000)
+    timers.set(reply, timer)
+    asks.ask(reply, batch)
     connection.publish(next, encoder.encode(JSON.stringify({ batch, expires: nanos(pullMs) })), { reply })
   }
 
-  function endPull(reply: string): void {
-    clearTimeout(pulls.get(reply)?.timer)
-    if (pulls.delete(reply)) pull()
-  }
-
-  /** Messages have their own subject and not the pull's. So the oldest pull is taken as the one that asked. */
-  function countDelivery(): void {
-    for (const [reply, pull] of pulls) {
-      if (--pull.left <= 0) endPull(reply)
-      return
-    }
+  /** @param owed what of it will not come, or null if nobody said */
+  function endPull(reply: string, owed: number | null): void {
+    clearTimeout(timers.get(reply))
+    timers.delete(reply)
+    asks.ended(reply, owed)
+    pull()
   }
 
   function pullLater(): void {
@@ -71,8 +61,9 @@ export function takeWork(
   }
 
   function forgetPulls(): void {
-    for (const { timer } of pulls.values()) clearTimeout(timer)
-    pulls.clear()
+    for (const timer of timers.values()) clearTimeout(timer)
+    timers.clear()
+    asks.forget()
   }
 
   function pullAnew(): void {
@@ -85,7 +76,8 @@ export function takeWork(
     if (status !== 0 && message.data.byteLength === 0 && !message.reply) {
       // 404 and 408 end a pull normally. Any other status means that the queue is not in order.
       if (status !== 404 && status !== 408) pullLater()
-      endPull(message.subject)
+      const owed = message.headers?.get('Nats-Pending-Messages')
+      endPull(message.subject, owed ? Number(owed) : null)
       return
     }
     // It was on its way when the taking ended: another worker has it at once.
@@ -95,7 +87,8 @@ export function takeWork(
       pull()
     })
     inHand.add(work)
-    countDelivery()
+    asks.delivered()
+    pull()
   }
 
   async function handle(message: Msg): Promise<void> {
