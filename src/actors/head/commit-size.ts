@@ -1,4 +1,4 @@
-/** Most events of a commit. The head's loop stands still during a commit, so a small one is better where it costs no more. */
+/** Most events of a commit. The head's loop stands still during a commit, so a small one is better if it costs no more. */
 const SIZES = { small: 512, large: 1_024 } as const
 type Size = keyof typeof SIZES
 
