@@ -28,6 +28,8 @@ const PROMISED: Readonly<Record<string, readonly string[]>> = {
     ...['sample_vs_torch', 'forward_vs_torch', 'train_vs_torch'],
     ...['qwen05_decode_vs_torch', 'qwen05_prefill_vs_torch', 'qwen05_lora_vs_torch'],
     ...['plain_wasm_sample_vs_torch', 'plain_wasm_forward_vs_torch', 'plain_wasm_train_vs_torch'],
+    ...['plain_wasm_smollm2_decode_vs_torch', 'plain_wasm_smollm2_prefill_vs_torch'],
+    'plain_wasm_smollm2_lora_vs_torch',
     ...['odd_sample_vs_torch', 'odd_forward_vs_torch', 'odd_train_vs_torch', 'qwen05_decode_vs_llamacpp'],
   ],
   engine: ['steps_per_s'],

@@ -348,7 +348,8 @@ report({
   n: 1,
   note: 'whole suite',
 })
-for (const name of wanted.length > 0 ? [] : ['smollm2', 'qwen05', 'qwen3_06', 'qwen05_gpu', 'llamacpp']) {
+const released = ['smollm2', 'smollm2_plain', 'qwen05', 'qwen3_06', 'qwen05_gpu', 'llamacpp']
+for (const name of wanted.length > 0 ? [] : released) {
   const script = new URL('model/released.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [...process.execArgv, script, name], { stdio: 'inherit' })
   const [status] = await once(child, 'exit')

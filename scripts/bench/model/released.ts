@@ -3,7 +3,7 @@
  * decoding of 32 sequences, prefill of 32 x 128 tokens and an update of an adapter of rank 16 on 512 tokens.
  * On the processor ratios are of its time, one thread each. On a graphics processor rates are by the clock.
  *
- *   released.ts qwen05 | qwen3_06 | smollm2 | qwen05_gpu | llamacpp
+ *   released.ts qwen05 | qwen3_06 | smollm2 | smollm2_plain | qwen05_gpu | llamacpp
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,8 +26,8 @@ const STEPS = { processor: 24, gpu: 128 }
 
 const [, , wanted = ''] = process.argv
 const isGpu = wanted.endsWith('_gpu')
-/** The backend of all programs but those of a graphics processor. */
-const backend = isGpu ? 'wasm' : await processorBackend()
+/** The backend of all programs but those of a graphics processor. `_plain` asks for the one without BLAS. */
+const backend = isGpu || wanted.endsWith('_plain') ? 'wasm' : await processorBackend()
 
 const row = (name: string, value: number, unit: string, goal: string | null, n: number, note: string) =>
   report({ suite: 'model', name: `${isGpu ? '' : prefixOf(backend)}${name}`, value, unit, goal, n, note })
@@ -97,18 +97,22 @@ const toldByCpu = ({ ours, theirs: [torch] }: Measured) =>
   `${perCpu(ours).toFixed(1)} tokens a CPU second, ${ours.cpu.toFixed(1)} CPU s` +
   (torch ? `; PyTorch ${perCpu(torch).toFixed(1)}, ${torch.cpu.toFixed(1)} CPU s` : '')
 
+/** A ratio to PyTorch for each part, or our own rate if there is no PyTorch. */
+function partRows(name: string, measured: Record<Part, Measured>, goals: Record<Part, string>): void {
+  for (const part of PARTS) {
+    const { ours, theirs } = measured[part]
+    const told = toldByCpu(measured[part])
+    const [torch] = theirs
+    if (torch) row(`${name}_${part}_vs_torch`, torch.cpu / ours.cpu, 'ratio', goals[part], ROUNDS, told)
+    else row(`${name}_${part}_tok_cpu_s`, perCpu(ours), 'tokens/CPU s', null, ROUNDS, told)
+  }
+}
+
 const qwen05 = () =>
   withRandomFolder('Qwen2.5-0.5B', async (folder, config) => {
     await openingRow('qwen05', folder)
-    const measured = await onProcessor(folder, config)
-    for (const part of PARTS) {
-      const { ours, theirs } = measured[part]
-      const goal = part === 'lora' ? '>= 0.7' : '>= 0.8'
-      const told = toldByCpu(measured[part])
-      const [torch] = theirs
-      if (torch) row(`qwen05_${part}_vs_torch`, torch.cpu / ours.cpu, 'ratio', goal, ROUNDS, told)
-      else row(`qwen05_${part}_tok_cpu_s`, perCpu(ours), 'tokens/CPU s', null, ROUNDS, told)
-    }
+    const goals = { decode: '>= 0.8', prefill: '>= 0.8', lora: '>= 0.7' }
+    partRows('qwen05', await onProcessor(folder, config), goals)
     memoryRow('qwen05')
   })
 
@@ -125,19 +129,32 @@ const qwen306 = () =>
     memoryRow('qwen3_06')
   })
 
-async function smollm2(): Promise<void> {
+/** Returns null if SmolLM2 is not on this machine. */
+async function onSmollm2(): Promise<Record<Part, Measured> | null> {
   if (!existsSync(SMOLLM2)) {
     process.stderr.write(`SKIP smollm2: ${SMOLLM2} is not there (BENCH_SMOLLM2 names it)\n`)
-    return
+    return null
   }
   const { config } = await readModelFolder(SMOLLM2)
-  const { decode, lora } = await onProcessor(SMOLLM2, config)
+  return onProcessor(SMOLLM2, config)
+}
+
+async function smollm2(): Promise<void> {
+  const measured = await onSmollm2()
+  if (measured === null) return
+  const { decode, lora } = measured
   const told = ({ ours, theirs: [torch] }: Measured) =>
     `${perCpu(ours).toFixed(1)} tokens a CPU second${torch ? `; PyTorch ${perCpu(torch).toFixed(1)}` : ''}`
   const { ours } = decode
   row('smollm2_sample_tok_s', perSecond(ours), 'tokens/s', null, ROUNDS, `batch ${BATCH}; ${told(decode)}`)
   const note = `LoRA of rank ${RANK}; ${told(lora)}`
   row('smollm2_train_tok_s', perSecond(lora.ours), 'tokens/s', null, ROUNDS, note)
+}
+
+async function smollm2Plain(): Promise<void> {
+  const measured = await onSmollm2()
+  if (measured !== null)
+    partRows('smollm2', measured, { decode: '>= 0.8', prefill: '>= 0.8', lora: '>= 0.8' })
 }
 
 /** Returns the adapter's own name. If there is only a software adapter, prints why and returns null. */
@@ -214,6 +231,7 @@ const llamacpp = () =>
 const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
   qwen05,
   smollm2,
+  smollm2_plain: smollm2Plain,
   qwen3_06: qwen306,
   qwen05_gpu: qwen05Gpu,
   llamacpp,
