@@ -18,6 +18,9 @@ const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
   ['outcome+estimate - outcome', 'outcome-only', 'outcome+estimate'],
   ['outcome+estimate+environment - outcome+estimate', 'outcome+estimate', 'outcome+estimate+environment'],
   ['outcome+oracle - outcome', 'outcome-only', 'outcome+oracle'],
+  ['co-trained judge - fixed judge', 'policy', 'policy+reward'],
+  ['best of N by written tests - plain', 'outcome+tests', 'outcome+tests'],
+  ['co-trained tests - fixed tests', 'outcome+fixed-tests', 'outcome+tests'],
   ['weights at staleness 1 - none', 'staleness-1', 'staleness-1+weights'],
   ['weights at staleness 2 - none', 'staleness-2', 'staleness-2+weights'],
   ['weights at staleness 4 - none', 'staleness-4', 'staleness-4+weights'],
@@ -40,7 +43,7 @@ export type Claim = {
   readonly regime: string
   readonly claim: string
   readonly split: string
-  /** Difference of shares of solved test tasks, at the end of the runs: at the temperature of training, or at a lower one. */
+  /** Shares that differ at the end of the runs: of solved test tasks, at two temperatures, or of programs and unit tests. */
   readonly metric: Metric
   /** Named in the config before the runs. Its limits have 95 %, the others those of Holm's step. */
   readonly primary: boolean
@@ -99,7 +102,7 @@ function commandOf({ command, taskSeed, rows }: Results, pair: readonly Setting[
     (word, index) => !REPLACED.includes(word) && !REPLACED.includes(words[index - 1] ?? ''),
   )
   const seeds = Math.max(...pair.flatMap((setting) => ofSetting(rows, setting).map(({ seed }) => seed)))
-  const own = ['--settings', pair.join(','), '--seeds', seeds, '--task-seed', taskSeed]
+  const own = ['--settings', [...new Set(pair)].join(','), '--seeds', seeds, '--task-seed', taskSeed]
   return [...kept, ...own, '--out', `claims/${regime}`].join(' ')
 }
 

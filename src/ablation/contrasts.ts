@@ -8,7 +8,7 @@ import { stableMean, stableSum } from '../learning/moments.ts'
 import { primaryOf, type Results } from './results.ts'
 import type { Row } from './row.ts'
 import { SETTING_NAMES, type Setting } from './settings.ts'
-import { COMPARISONS, COOLER, ofSetting, splitsIn } from './summary.ts'
+import { COMPARISONS, COOLER, ofSetting, settingsIn, splitsIn } from './summary.ts'
 
 const ALPHA = 0.05
 /** Share of equal studies that find the effect `found80`. */
@@ -16,7 +16,11 @@ const POWER = 0.8
 /** Fewer pairs may agree by chance. */
 const LEAST_PAIRS = 3
 
-export type Metric = 'success' | `success at ${number}`
+/**
+ * `best of N` is the success of the programs that the written unit tests choose, and `unit tests` the share of these that are right.
+ * `best of N - plain` compares programs of the same runs: those chosen, and all.
+ */
+export type Metric = 'success' | `success at ${number}` | 'best of N' | 'unit tests' | 'best of N - plain'
 export type Verdict = 'hold' | 'undecided' | 'reversed'
 
 export type Contrast = {
@@ -27,7 +31,7 @@ export type Contrast = {
   /** Named in the config before the runs. */
   readonly primary: boolean
   /**
-   * `added` minus `base`, shares of solved test tasks. The limits are those of the level that the verdict is made at: 95 % for the
+   * `added` minus `base`, shares of test tasks or of unit tests. The limits are those of the level that the verdict is made at: 95 % for the
    * primary contrast, and that of Holm's step for each other one.
    */
   readonly difference: Estimate
@@ -41,6 +45,7 @@ export type Contrast = {
 /** One metric of a row: solved tasks of a split, of n. */
 type Tally = { readonly successes: number; readonly n: number }
 type Read = (row: Row) => Tally | undefined
+type Compared = { readonly metric: Metric; readonly base: Read; readonly added: Read }
 
 /** @returns all compared pairs that have rows, the primary one first */
 export function contrastsOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): readonly Contrast[] {
@@ -49,14 +54,18 @@ export function contrastsOf(results: Pick<Results, 'config' | 'regime' | 'rows'>
   const primary = primaryOf(results)
   const named = primary === null ? null : pairNamed(primary)
   const isListed = named === null || COMPARISONS.some((pair) => isPair(pair, named))
-  const all = isListed ? COMPARISONS : [named, ...COMPARISONS]
+  const listed = isListed ? COMPARISONS : [named, ...COMPARISONS]
+  const all = [...listed, ...settingsIn(rows).map((setting) => [setting, setting] as const)]
+  // Written tests choose programs, and do not change the policy.
+  const primaryMetric = rows.some(({ writtenTests }) => writtenTests !== null) ? 'best of N' : 'success'
   const measured = all.flatMap(([base, added]) =>
     splitsIn(rows).flatMap((split) =>
-      metricsOf(split).flatMap(([metric, read]) => {
-        const found = paired(rows, base, added, read)
+      (base === added ? within(split) : between(split)).flatMap((compared) => {
+        const found = paired(rows, [base, added], compared)
         if (found === null) return []
+        const { metric } = compared
         const isPrimary =
-          named !== null && isPair([base, added], named) && split === first && metric === 'success'
+          named !== null && isPair([base, added], named) && split === first && metric === primaryMetric
         return [{ base, added, split, metric, primary: isPrimary, ...found }]
       }),
     ),
@@ -86,11 +95,38 @@ function isPair([base, added]: readonly [Setting, Setting], other: readonly [Set
   return base === other[0] && added === other[1]
 }
 
-function metricsOf(split: string): readonly (readonly [Metric, Read])[] {
-  return [
+/** Metrics of two settings. */
+function between(split: string): readonly Compared[] {
+  const reads: readonly (readonly [Metric, Read])[] = [
     ['success', ({ evaluations }) => evaluations.filter((one) => one.split === split).at(-1)],
     [`success at ${COOLER}`, ({ cooler }) => cooler?.find((one) => one.split === split)],
+    ['best of N', writtenTests(split, 'bestOfN', 'tasks')],
+    ['unit tests', writtenTests(split, 'unitTest', 'unitTestTasks')],
   ]
+  return reads.map(([metric, read]) => ({ metric, base: read, added: read }))
+}
+
+/** Metrics of one setting, as pairs within a run. */
+function within(split: string): readonly Compared[] {
+  return [
+    {
+      metric: 'best of N - plain',
+      base: writtenTests(split, 'plain', 'tasks'),
+      added: writtenTests(split, 'bestOfN', 'tasks'),
+    },
+  ]
+}
+
+function writtenTests(
+  split: string,
+  share: 'plain' | 'bestOfN' | 'unitTest',
+  tasks: 'tasks' | 'unitTestTasks',
+): Read {
+  return ({ writtenTests }) => {
+    const found = writtenTests?.find((one) => one.split === split)
+    const value = found?.[share] ?? null
+    return found && value !== null ? { successes: value * found[tasks], n: found[tasks] } : undefined
+  }
 }
 
 type Paired = {
@@ -105,10 +141,14 @@ type Paired = {
  * Seeds that both settings have. The deviation of a pair is at least that of two independent shares of so many tasks: by luck a few
  * pairs may agree better than their own rollouts allow.
  */
-function paired(rows: readonly Row[], base: Setting, added: Setting, read: Read): Paired | null {
-  const others = new Map(ofSetting(rows, added).map((row) => [row.seed, read(row)]))
+function paired(
+  rows: readonly Row[],
+  [base, added]: readonly [Setting, Setting],
+  read: Compared,
+): Paired | null {
+  const others = new Map(ofSetting(rows, added).map((row) => [row.seed, read.added(row)]))
   const pairs = ofSetting(rows, base).flatMap((row) => {
-    const [one, other] = [read(row), others.get(row.seed)]
+    const [one, other] = [read.base(row), others.get(row.seed)]
     return one && other && one.n > 0 && other.n > 0 ? [[one, other] as const] : []
   })
   const n = pairs.length

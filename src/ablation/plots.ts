@@ -23,6 +23,8 @@ const COLOURS: Readonly<Record<Shown, string>> = {
   'outcome+estimate+environment': '#6699CC',
   'outcome+judge': '#117733',
   'outcome+judge+environment': '#44BB99',
+  'outcome+fixed-tests': '#CC6677',
+  'outcome+tests': '#DDCC77',
   'outcome-separate': '#888800',
   'outcome-more': '#999933',
   'outcome-time': '#777777',

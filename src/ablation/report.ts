@@ -6,7 +6,7 @@ import { contrastsOf } from './contrasts.ts'
 import { growthCurve, learningCurves } from './plots.ts'
 import { ablationKey, baseConfig, type Results } from './results.ts'
 import type { Row } from './row.ts'
-import { CHOICE_NAMES, type Choice, SETTING_NAMES, SETTINGS, STALE_NAMES } from './settings.ts'
+import { CHOICE_NAMES, type Choice, SETTING_NAMES, SETTINGS, type Setting, STALE_NAMES } from './settings.ts'
 import {
   adapting,
   COOLER,
@@ -130,12 +130,12 @@ const CONTRASTS = [
 
 function contrastTable(results: Results): string {
   return table(
-    ['claim', 'split', 'temperature', 'difference', 'n', 'p', 'found at 80 %', 'verdict'],
+    ['claim', 'split', 'metric', 'difference', 'n', 'p', 'found at 80 %', 'verdict'],
     contrastsOf(results).map(
       ({ base, added, split, metric, primary, difference: found, p, found80, verdict }) => [
-        primary ? `**${base} < ${added}**` : `${base} < ${added}`,
+        claimOf(base, added, primary),
         split,
-        metric === 'success' ? 'of training' : COOLER,
+        metric,
         signed(found),
         found.n,
         p === null ? '-' : p < 0.001 ? '< .001' : p.toFixed(3),
@@ -144,6 +144,11 @@ function contrastTable(results: Results): string {
       ],
     ),
   )
+}
+
+function claimOf(base: Setting, added: Setting, primary: boolean): string {
+  const pair = base === added ? added : `${base} < ${added}`
+  return primary ? `**${pair}**` : pair
 }
 
 function advice(results: Results): readonly string[] {

@@ -10,6 +10,7 @@ import { judgeQuality, type LabelledStep } from '../learning/judge-quality.ts'
 import { progressLabel } from '../learning/progress-labels.ts'
 import { SETTING_NAMES, type Setting } from './settings.ts'
 import { stalenessOf, stalenessSchema } from './staleness.ts'
+import { writtenTestsOf, writtenTestsSchema } from './written-tests.ts'
 
 const count = z.int().nonnegative()
 const tally = z.strictObject({ successes: count, n: count })
@@ -86,6 +87,8 @@ export const rowSchema = z.strictObject({
     .default(null),
   /** Ages of the rollouts when the policy learned from them. Null in older files. */
   staleness: stalenessSchema.nullable().default(null),
+  /** Programs and written unit tests of the last evaluation. Null if none were written, and in older files. */
+  writtenTests: writtenTestsSchema.nullable().default(null),
 })
 
 export type Row = z.infer<typeof rowSchema>
@@ -113,6 +116,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     cooler: null,
     judges: null,
     staleness: null,
+    writtenTests: null,
   }
   let accepted = 0
   let beganMs = 0
@@ -140,7 +144,11 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
   row.evaluations.sort((a, b) => place(a) - place(b))
   if (!config.adaptation.enabled || setting === 'before') row.accepted = []
   row.seconds = (endedMs - beganMs) / 1000
-  Object.assign(row, measuredByTrajectories(log), { costs: costsOf(log), staleness: stalenessOf(log) })
+  Object.assign(row, measuredByTrajectories(log), {
+    costs: costsOf(log),
+    staleness: stalenessOf(log),
+    writtenTests: writtenTestsOf(log),
+  })
   return row
 }
 

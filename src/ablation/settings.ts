@@ -127,6 +127,15 @@ const OTHERS = {
     short: 'separate',
     words: [...OUTCOMES, 'learning.advantage=separate', 'learning.lambda=1', FIXED_TASKS],
   },
+  /** The coding setting: outcomes pay the policy, and a model writes unit tests. Both have the same policy. */
+  'outcome+fixed-tests': {
+    short: 'fixed-tests',
+    words: ['learning.reward=outcome', 'rewardModel.mode=fixed', FIXED_TASKS],
+  },
+  'outcome+tests': {
+    short: 'tests',
+    words: ['learning.reward=outcome', 'rewardModel.mode=co-trained', FIXED_TASKS],
+  },
   'outcome-more': { short: 'more', words: [...OUTCOMES, FIXED_TASKS] },
   'outcome-time': { short: 'time', words: [...OUTCOMES, FIXED_TASKS] },
   learnability: {

@@ -29,6 +29,7 @@ export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-only', 'outcome-separate'],
   ['outcome-separate', 'outcome+judge'],
   ['outcome-only', 'learnability'],
+  ['outcome+fixed-tests', 'outcome+tests'],
   ['outcome-more', 'policy+reward'],
   ['outcome-time', 'policy+reward'],
   ['outcome-separate', 'verdicts-1.0'],

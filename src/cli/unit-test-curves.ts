@@ -2,14 +2,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as Plot from '@observablehq/plot'
-import Database from 'better-sqlite3'
 import { parseHTML } from 'linkedom'
 import { runFolder } from '../broker/connection.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import { type Estimate, meanT } from '../learning/interval.ts'
-import { catchUp, openProjections } from '../projections/projection.ts'
-import { unitTests } from '../projections/unit-tests.ts'
-import { type UnitTestRow, unitTestRows } from '../projections/views.ts'
+import { unitTestsOfLog } from '../projections/unit-tests-of-log.ts'
+import type { UnitTestRow } from '../projections/views.ts'
 import { wholeTicks } from '../whole-ticks.ts'
 
 const FIGURES = {
@@ -53,12 +51,9 @@ type RunRows = { readonly run: string; readonly rows: readonly UnitTestRow[] }
 
 function rowsOf(run: string): UnitTestRow[] {
   const log = openLogReader(runFolder(run).log)
-  const db = new Database(':memory:')
   try {
-    catchUp(openProjections(db, [unitTests]), log)
-    return unitTestRows(db).filter(({ purpose }) => purpose !== 'candidate')
+    return unitTestsOfLog(log)
   } finally {
-    db.close()
     log.close()
   }
 }

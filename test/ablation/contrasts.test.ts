@@ -76,6 +76,31 @@ test('pairs that agree by luck keep the deviation of independent shares', () => 
   assert.ok((one?.found80 ?? 0) > 0.09 && (one?.found80 ?? 1) < 0.11)
 })
 
+test('written tests are worth what they choose better, and the pair is of programs of the same runs', () => {
+  const written = (plain: number, bestOfN: number, unitTest: number) => [
+    { split: 'in-domain', tasks: 100, plain, bestOfN, unitTest, unitTestTasks: 80 },
+  ]
+  const rows = SEEDS.flatMap((seed) => [
+    rowWith('outcome+fixed-tests', seed, 40, 50, { writtenTests: written(0.5, 0.55 + seed / 100, 0.3) }),
+    rowWith('outcome+tests', seed, 40, 50, { writtenTests: written(0.5, 0.65 + seed / 100, 0.4) }),
+  ])
+  const set = ['evaluation.contrast=outcome+tests - outcome+fixed-tests']
+  const all = contrastsOf({ ...newResults('x', loadConfig({ set })), rows })
+  assert.equal(
+    all.map(({ base, added, metric, primary, difference: { value } }) => [
+      ...[base, added, metric, primary],
+      Math.round(1000 * value) / 1000,
+    ]),
+    [
+      ['outcome+fixed-tests', 'outcome+tests', 'best of N', true, 0.1],
+      ['outcome+fixed-tests', 'outcome+tests', 'success', false, 0],
+      ['outcome+fixed-tests', 'outcome+tests', 'unit tests', false, 0.1],
+      ['outcome+fixed-tests', 'outcome+fixed-tests', 'best of N - plain', false, 0.085],
+      ['outcome+tests', 'outcome+tests', 'best of N - plain', false, 0.185],
+    ],
+  )
+})
+
 test('success at the lower temperature is a metric of its own', () => {
   const rows = SEEDS.flatMap((seed) => [
     rowWith('outcome-only', seed, 40, 50, { cooler: [{ split: 'in-domain', successes: 60, n: 100 }] }),

@@ -31,7 +31,7 @@ test('the report says what was measured, with n, and how', () => {
   assert.match(page, /\| before \| 3 \| 0\.420 \[/)
   assert.match(
     page,
-    /outcome-only < policy\+reward\+environment \| in-domain \| of training \| \+0\.400 \[\+0\.\d+, \+0\.\d+\] \| 3 \| 0\.\d+ \| 0\.\d+ \| hold/,
+    /outcome-only < policy\+reward\+environment \| in-domain \| success \| \+0\.400 \[\+0\.\d+, \+0\.\d+\] \| 3 \| 0\.\d+ \| 0\.\d+ \| hold/,
   )
   assert.match(page, /Of all acceptances, 12 of 18 hold \(67 %\)/)
   assert.match(page, /9 of 9 hold \(100 %\)/)
@@ -71,7 +71,7 @@ test('settings that play with older policies have their ages and weights in a ta
     page,
     /\| staleness-4\+weights \| 2 \| 3\.50 \| 4 \| 15\.0 \| 2\.0 \| 0\.910 \| 0\.0012 \| 60 \|/,
   )
-  assert.match(page, /staleness-4 < staleness-4\+weights(?:\*\*)? \| in-domain \| of training \| \+0\.050/)
+  assert.match(page, /staleness-4 < staleness-4\+weights(?:\*\*)? \| in-domain \| success \| \+0\.050/)
   assert.not.match(reportFiles(results)['ablation.md'] ?? '', /## Staleness/)
 })
 

@@ -34,6 +34,7 @@ export function rowWith(
     cooler: null,
     judges: null,
     staleness: null,
+    writtenTests: null,
     ...more,
   }
 }

@@ -2,10 +2,11 @@
 import '../../../test/support/packages.ts'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { rowOf } from '../../../src/ablation/row.ts'
 import { runFolder } from '../../../src/broker/connection.ts'
 import { digestOf } from '../../../src/events/digest.ts'
 import { openLogReader } from '../../../src/events/log-reader.ts'
-import { codingMetrics } from '../../../src/learning/unit-tests.ts'
+import { bestOfNAccuracy, codingMetrics } from '../../../src/learning/unit-tests.ts'
 import { replay } from '../../../src/replay/replay.ts'
 import { eventsBelow } from '../../../test/support/logged.ts'
 import { startHead } from '../../../test/support/processes.ts'
@@ -99,6 +100,17 @@ test('programs are run on the tests of their tasks and on written ones; a killed
     const replayed = replay(log)
     assert.is(replayed.difference, null)
     assert.ok(replayed.completed)
+    const evaluated = new Set(
+      played
+        .filter(({ data }) => data.purpose === 'evaluation' && data.iteration === 2)
+        .map(({ data }) => data.task),
+    )
+    const tasks = [...evaluated].map((task) => ownTask(2, task))
+    const { code: plain, unitTest, counts } = codingMetrics(tasks)
+    const figures = { plain, bestOfN: bestOfNAccuracy(tasks), unitTest, unitTestTasks: counts.unitTestTasks }
+    assert.equal(rowOf(log, 'outcome+tests', 1)?.writtenTests, [
+      { split: 'in-domain', tasks: tasks.length, ...figures },
+    ])
   } finally {
     log.close()
   }
