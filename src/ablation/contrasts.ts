@@ -56,23 +56,23 @@ export function contrastsOf(results: Pick<Results, 'config' | 'regime' | 'rows'>
   const isListed = named === null || COMPARISONS.some((pair) => isPair(pair, named))
   const listed = isListed ? COMPARISONS : [named, ...COMPARISONS]
   const all = [...listed, ...settingsIn(rows).map((setting) => [setting, setting] as const)]
-  // Written tests choose programs, and do not change the policy.
-  const primaryMetric = rows.some(({ writtenTests }) => writtenTests !== null) ? 'best of N' : 'success'
   const measured = all.flatMap(([base, added]) =>
     splitsIn(rows).flatMap((split) =>
       (base === added ? within(split) : between(split)).flatMap((compared) => {
         const found = paired(rows, [base, added], compared)
-        if (found === null) return []
-        const { metric } = compared
-        const isPrimary =
-          named !== null && isPair([base, added], named) && split === first && metric === primaryMetric
-        return [{ base, added, split, metric, primary: isPrimary, ...found }]
+        return found === null ? [] : [{ base, added, split, metric: compared.metric, ...found }]
       }),
     ),
   )
+  const ofNamed = measured.filter(
+    ({ base, added, split }) => named !== null && isPair([base, added], named) && split === first,
+  )
+  // Written tests choose programs. They need not change the policy.
+  const chosen =
+    ofNamed.find(({ metric }) => metric === 'best of N') ?? ofNamed.find(({ metric }) => metric === 'success')
   return [
-    ...measured.filter((one) => one.primary).map((one) => decided(one, one.p, ALPHA)),
-    ...byHolm(measured.filter((one) => !one.primary)),
+    ...(chosen ? [{ ...decided(chosen, chosen.p, ALPHA), primary: true }] : []),
+    ...byHolm(measured.filter((one) => one !== chosen)),
   ]
 }
 
@@ -172,7 +172,7 @@ function varianceOf(tally: Tally): number {
   return (p * (1 - p)) / tally.n
 }
 
-type Measured = Paired & Pick<Contrast, 'base' | 'added' | 'split' | 'metric' | 'primary'>
+type Measured = Paired & Pick<Contrast, 'base' | 'added' | 'split' | 'metric'>
 
 /**
  * Holm's procedure: the smallest of m p-values is tested at alpha / m, the next at alpha / (m - 1), up to the first that fails. All
@@ -196,11 +196,12 @@ function byHolm(measured: readonly Measured[]): readonly Contrast[] {
 
 /** @param alpha level that its limits have, two-sided */
 function decided(one: Measured, p: number | null, alpha: number): Contrast {
-  const { base, added, split, metric, primary, value, n, error } = one
+  const { base, added, split, metric, value, n, error } = one
   const half = n < 2 ? 0 : studentQuantile(1 - alpha / 2, n - 1) * error
   const [low, high] = [value - half, value + half]
   const verdict = n < LEAST_PAIRS ? 'undecided' : low > 0 ? 'hold' : high < 0 ? 'reversed' : 'undecided'
   const found80 =
     n < 2 ? null : (studentQuantile(1 - ALPHA / 2, n - 1) + studentQuantile(POWER, n - 1)) * error
-  return { base, added, split, metric, primary, difference: { value, low, high, n }, p, found80, verdict }
+  const difference = { value, low, high, n }
+  return { base, added, split, metric, primary: false, difference, p, found80, verdict }
 }
