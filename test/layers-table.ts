@@ -68,7 +68,7 @@ export const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
     'projections',
   ],
   evaluation: ['actors', 'config', 'config-schema', 'environments', 'events', 'learning'],
-  ablation: ['broker', 'config', 'evaluation', 'events', 'learning', 'replay'],
+  ablation: ['broker', 'config', 'evaluation', 'events', 'learning', 'projections', 'replay'],
   testing: ['actors', 'config', 'environments', 'events', 'setting-packages'],
   ui: [
     'ablation',
