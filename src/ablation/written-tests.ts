@@ -10,7 +10,7 @@ export const writtenTestsSchema = z.array(
   z.strictObject({
     split: z.string(),
     tasks: count,
-    /** Share of programs that are right: success of a task's first program, in the mean. */
+    /** Share of programs that are right, in the mean over tasks. */
     plain: share,
     /** Share of tasks whose program with the most passed written tests is right. Null if no test can be read. */
     bestOfN: share.nullable(),
