@@ -88,6 +88,9 @@ const JUDGED = [
   'run.deadlines.coldStartSeconds=7200',
 ] as const
 
+const BEST_PROGRESS = 'learning.reward=best-progress'
+const BEST_OUTLOOK = 'learning.reward=best-outlook'
+
 /** Parts without a learned judge, and controls: what equal rollouts, equal time or a choice of tasks are worth. */
 const OTHERS = {
   'outcome+environment': {
@@ -98,6 +101,11 @@ const OTHERS = {
   'outcome+estimate': {
     short: 'estimate',
     words: [...ESTIMATE, FIXED_TASKS],
+  },
+  /** The same, and a step is paid for a new best alone. */
+  'outcome+estimate-bests': {
+    short: 'estimate-bests',
+    words: [...ESTIMATE, BEST_PROGRESS, FIXED_TASKS],
   },
   'outcome+estimate+environment': {
     short: 'estimate-env',
@@ -117,6 +125,10 @@ const OTHERS = {
   'outcome+judge': {
     short: 'judge',
     words: [...JUDGED, FIXED_TASKS],
+  },
+  'outcome+judge-bests': {
+    short: 'judge-bests',
+    words: [...JUDGED, BEST_OUTLOOK, FIXED_TASKS],
   },
   'outcome+judge+environment': {
     short: 'judge-env',

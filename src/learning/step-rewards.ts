@@ -2,6 +2,7 @@ import { checklist } from './published/checklist.ts'
 import { gated } from './published/gated.ts'
 import { grounded } from './published/grounded.ts'
 import { implicit } from './published/implicit.ts'
+import { bestOutlook, bestProgress } from './published/new-bests.ts'
 import { pessimistic } from './published/pessimistic.ts'
 import { principles } from './published/principles.ts'
 import { similarity } from './published/similarity.ts'
@@ -62,6 +63,8 @@ export const STEP_REWARDS: readonly StepRewardRule[] = [
     }),
     weights: ({ lambda }) => ({ outcome: 1, step: lambda }),
   },
+  bestProgress,
+  bestOutlook,
   gated,
   grounded,
   pessimistic,

@@ -69,6 +69,38 @@ test('outlook: half of what the estimate fell by, within [-1, 1]; without falls 
   assert.equal(parts(null), { outcome: 1, steps: [0, 0, 0, 0] })
 })
 
+test('new bests: a detour costs nothing and its way back gains nothing; each pays the highest sum so far', () => {
+  const rewards = ['best-progress', 'best-outlook'].map((wanted) =>
+    STEP_REWARDS.find(({ name }) => name === wanted),
+  )
+  const [progress, outlook] = rewards
+  assert.ok(progress && outlook)
+  const score = { score: 'expected' } as const
+  const ofProgress = (parts: readonly (number | null)[]) =>
+    progress.parts({ ...PLAYED, value: 0, progress: parts }, score)
+  assert.equal(ofProgress([0.5, -1, 0.5, null, 0.75, 0.5]), { outcome: -1, steps: [0.5, 0, 0, 0, 0.25, 0.5] })
+  const actions = ['a', 'b', 'c', 'd']
+  const ofFalls = (falls: readonly number[] | null) =>
+    outlook.parts({ ...PLAYED, value: 1, actions, falls }, score)
+  assert.equal(ofFalls([1, -3, 2, 5]), { outcome: 1, steps: [0.5, 0, 0, 1] })
+  assert.equal(ofFalls(null), { outcome: 1, steps: [0, 0, 0, 0] })
+  // More than 1 at once is paid as 1, and counts whole for the steps after it.
+  assert.equal(ofFalls([6, -4, 4, 1]), { outcome: 1, steps: [1, 0, 0, 0.5] })
+  fc.assert(
+    fc.property(fc.array(fc.double({ min: -1, max: 1, noNaN: true })), fc.nat(), (parts, cut) => {
+      const { steps } = ofProgress(parts)
+      assert.ok(steps.every((one) => one >= 0 && one <= 1))
+      assert.equal(ofProgress(parts.slice(0, cut)).steps, steps.slice(0, cut))
+      let sum = 0
+      const sums = parts.map((part) => (sum += part))
+      close(
+        steps.reduce((total, one) => total + one, 0),
+        Math.max(0, ...sums),
+      )
+    }),
+  )
+})
+
 test('gated: steps count where the outcome is good enough; none is good enough: outcomes alone', () => {
   const score = { score: 'sampled' } as const
   for (const [delta, value, steps] of [

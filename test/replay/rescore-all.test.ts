@@ -23,6 +23,7 @@ test('every rule has a row, the rules of the run change nothing, and a row agree
     rows.filter(({ lacks }) => lacks !== null).map(({ rule, lacks }) => `${rule}: ${lacks}`),
     [
       'outlook: the log has no falls of the estimate (learning.reward outlook)',
+      'best-outlook: the log has no falls of the estimate (learning.reward outlook)',
       'checklist: the log has no criteria of votes (rewardModel.criteria)',
       'principles: the log has no criteria of votes (rewardModel.criteria)',
       'implicit: the log has no log-probabilities under version 0 (policy.baseLogprobs)',

@@ -14,9 +14,21 @@ test('committed runs of programs and of pages have rows for all rules, and say w
   for (const [name, lacking] of [
     [
       'run-coding',
-      ['progress', 'outlook', 'checklist', 'principles', 'similarity', 'traced', 'role', 'trend', 'drift'],
+      [
+        'progress',
+        'outlook',
+        'best-progress',
+        'best-outlook',
+        'checklist',
+        'principles',
+        'similarity',
+        'traced',
+        'role',
+        'trend',
+        'drift',
+      ],
     ],
-    ['run-web', ['outlook', 'similarity', 'traced', 'role', 'trend', 'drift']],
+    ['run-web', ['outlook', 'best-outlook', 'similarity', 'traced', 'role', 'trend', 'drift']],
   ] as const) {
     const log = openLogReader(unpackFixture(root, name).log)
     const replayed = replay(log)
