@@ -88,6 +88,7 @@ const JUDGED = [
   'run.deadlines.coldStartSeconds=7200',
 ] as const
 
+/** A step is paid for a new best alone: a detour costs nothing. */
 const BEST_PROGRESS = 'learning.reward=best-progress'
 const BEST_OUTLOOK = 'learning.reward=best-outlook'
 
@@ -106,6 +107,10 @@ const OTHERS = {
   'outcome+estimate-bests': {
     short: 'estimate-bests',
     words: [...ESTIMATE, BEST_PROGRESS, FIXED_TASKS],
+  },
+  'outcome+estimate-bests+environment': {
+    short: 'estimate-bests-env',
+    words: [...ESTIMATE, BEST_PROGRESS, ...REWRITTEN],
   },
   'outcome+estimate+environment': {
     short: 'estimate-env',
@@ -129,6 +134,10 @@ const OTHERS = {
   'outcome+judge-bests': {
     short: 'judge-bests',
     words: [...JUDGED, BEST_OUTLOOK, FIXED_TASKS],
+  },
+  'outcome+judge-bests+environment': {
+    short: 'judge-bests-env',
+    words: [...JUDGED, BEST_OUTLOOK, ...REWRITTEN],
   },
   'outcome+judge+environment': {
     short: 'judge-env',
