@@ -105,11 +105,11 @@ const OTHERS = {
   },
   /** The same, and a step is paid for a new best alone. */
   'outcome+estimate-bests': {
-    short: 'estimate-bests',
+    short: 'e-bests',
     words: [...ESTIMATE, BEST_PROGRESS, FIXED_TASKS],
   },
   'outcome+estimate-bests+environment': {
-    short: 'estimate-bests-env',
+    short: 'e-bests-env',
     words: [...ESTIMATE, BEST_PROGRESS, ...REWRITTEN],
   },
   'outcome+estimate+environment': {
@@ -132,11 +132,11 @@ const OTHERS = {
     words: [...JUDGED, FIXED_TASKS],
   },
   'outcome+judge-bests': {
-    short: 'judge-bests',
+    short: 'j-bests',
     words: [...JUDGED, BEST_OUTLOOK, FIXED_TASKS],
   },
   'outcome+judge-bests+environment': {
-    short: 'judge-bests-env',
+    short: 'j-bests-env',
     words: [...JUDGED, BEST_OUTLOOK, ...REWRITTEN],
   },
   'outcome+judge+environment': {

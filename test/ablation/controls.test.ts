@@ -1,10 +1,12 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { checkTimed, isReady, wordsOfRun } from '../../src/ablation/controls.ts'
+import { runId } from '../../src/ablation/head-run.ts'
 import { newResults } from '../../src/ablation/results.ts'
 import { plannedRuns, playAll } from '../../src/ablation/schedule.ts'
-import { settingsOf } from '../../src/ablation/settings.ts'
+import { SETTING_NAMES } from '../../src/ablation/settings.ts'
 import { changeConfig, loadConfig } from '../../src/config.ts'
+import { checkRunId } from '../../src/events/subjects.ts'
 import { rowWith } from './rows.ts'
 
 const empty = newResults('x', loadConfig({ file: 'config/ablation.yaml' }))
@@ -54,11 +56,12 @@ test('equal time waits for both rows of its seed, and has their share of iterati
   assert.equal(played, ['outcome-only', 'policy+reward', 'outcome-time'])
 })
 
-test('the words of every setting make a config', () => {
-  const names =
-    'outcome+environment,outcome+estimate,outcome+estimate+environment,outcome+oracle,random-rewriting,outcome+judge,outcome+judge+environment,outcome-separate,outcome-more,outcome-time,learnability,verdicts'
-  for (const setting of settingsOf(names))
-    changeConfig(loadConfig({}), wordsOfRun({ setting, seed: 1 }, empty))
+test('the words of every setting make a config, and the ids of its runs are allowed', () => {
+  const rows = [rowWith('outcome-only', 1, 1, 1), rowWith('policy+reward', 1, 1, 1)]
+  for (const setting of SETTING_NAMES) {
+    changeConfig(loadConfig({}), wordsOfRun({ setting, seed: 1 }, { ...empty, rows }))
+    checkRunId(runId({ setting, seed: 999 }, '59eaa6'))
+  }
 })
 
 test('the estimate judges without a start of its own', () => {

@@ -82,6 +82,7 @@ export async function startedEstimates(
         const codec = estimateCodecOf(codecOf(model.encode, viewOf(own)))
         return teachEstimates({ model, codec, opened: own, tasks, report }, { ...options, ...read })
       },
+      report,
     })
   } finally {
     // Else its browser or sandboxes would stay for the whole run.

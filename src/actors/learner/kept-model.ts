@@ -1,11 +1,14 @@
 /**
- * First versions of models, made once and kept by the digest of their recipe. Several processes may make the same
- * version at once.
+ * First versions of models, made once and kept by the digest of their recipe. If several processes need the same version, one makes
+ * it and the others wait for it.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { RlError } from '../../errors.ts'
+import { takeWriterLock } from '../../events/writer-lock.ts'
 import { probeBackend } from '../../models/local/backend/probe.ts'
 import { FILE_DIGESTS } from '../../models/local/file-digests.ts'
 import type { Compute } from '../../models/local/model.ts'
@@ -31,11 +34,15 @@ export type Recipe<M extends TrainableModel> = {
   readonly open: () => Promise<M>
   /** Teaches the model, which is closed afterwards. */
   readonly teach: (model: M) => Promise<Figures>
+  /** Is told once if another process makes the model. */
+  readonly report: (message: string) => void
 }
 
 const FIGURES = 'cold-start.json'
+/** Between two looks whether another process is done. */
+const POLL_MS = 1_000
 
-/** Makes the model, or finds it. */
+/** Makes the model, or finds it. The caller's deadline ends the waiting for another process. */
 export async function keptModel<M extends TrainableModel>({
   cache,
   name,
@@ -43,23 +50,57 @@ export async function keptModel<M extends TrainableModel>({
   compute,
   open,
   teach,
+  report,
 }: Recipe<M>): Promise<KeptModel> {
   // Sums differ in their last digits with the backend, its kernels and its threads. So do the learned weights.
   const { used } = await probeBackend(compute)
   const folder = join(cache, `${name}-${digestOf([identity, used])}`)
-  if (isWhole(folder)) return { folder, cached: true, figures: figuresIn(folder) }
-  const model = await open()
+  if (isWhole(folder)) return keptIn(folder)
+  const release = await lockOf(`${folder}.lock`, () => report(`another process makes this start: ${folder}`))
   try {
-    const figures = await teach(model)
-    const partial = `${folder}.${randomUUID()}.partial`
-    await model.save(partial)
-    for (const name of ['optimizer.safetensors', FILE_DIGESTS]) await rm(join(partial, name), { force: true })
-    await writeFile(join(partial, FIGURES), JSON.stringify(figures))
-    await place(partial, folder)
-    return { folder, cached: false, figures }
+    if (isWhole(folder)) return keptIn(folder)
+    const model = await open()
+    try {
+      const figures = await teach(model)
+      const partial = `${folder}.${randomUUID()}.partial`
+      await model.save(partial)
+      for (const name of ['optimizer.safetensors', FILE_DIGESTS])
+        await rm(join(partial, name), { force: true })
+      await writeFile(join(partial, FIGURES), JSON.stringify(figures))
+      await place(partial, folder)
+      return { folder, cached: false, figures }
+    } finally {
+      await model.close()
+    }
   } finally {
-    await model.close()
+    release()
   }
+}
+
+/** Waits for the lock. It ends with the process that holds it, so a killed one stops nobody. */
+async function lockOf(path: string, wait: () => void): Promise<() => void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      const release = takeWriterLock(path)
+      return () => {
+        release()
+        rmSync(path, { force: true })
+      }
+    } catch (error) {
+      if (!isHeld(error)) throw error
+    }
+    if (tries === 0) wait()
+    await delay(POLL_MS)
+  }
+}
+
+function isHeld(error: unknown): boolean {
+  const cause = error instanceof RlError ? error.cause : null
+  return cause instanceof Error && 'code' in cause && cause.code === 'SQLITE_BUSY'
+}
+
+function keptIn(folder: string): KeptModel {
+  return { folder, cached: true, figures: figuresIn(folder) }
 }
 
 /** Moves a finished model to its place. If another process was first, its model stays: both are the same. */

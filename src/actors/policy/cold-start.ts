@@ -96,6 +96,7 @@ export async function coldStartPolicy(
         report,
         tell,
       }),
+    report,
   })
   return startOf(folder, cached, figures)
 }
@@ -132,6 +133,7 @@ export async function coldStartAdapter(
       }),
     teach: async (model) =>
       lesson ? teach(model, lesson.of(model), options, { opened, tasks, report, tell }) : {},
+    report,
   })
   return startOf(folder, cached, figures)
 }

@@ -77,6 +77,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     const { maxSteps } = config.environment
     // The order of the keys is a part of the digest under which models are kept.
     const settings = { rollouts, flippedLabels, updates, batch, learningRate, seed, maxSteps }
+    const report = (message: string) => void process.stdout.write(`${message}\n`)
     const { folder, cached, figures } = await keptModel({
       cache: cachePlace('cold-start'),
       name: 'reward-model',
@@ -91,7 +92,8 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       },
       compute: computeOf(config),
       open: () => openLocalModel({ folder: policy.folder, ...computeOf(config), cacheBytes, trains: true }),
-      teach: (model) => teach(model, settings, faultTeller(context)),
+      teach: (model) => teach(model, settings, { report, tell: faultTeller(context) }),
+      report,
     })
     return firstVersion('reward-model', log, folder, async () => ({
       metrics: { ...figures },
@@ -102,9 +104,8 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   async function teach(
     model: LocalModelFace,
     settings: TaughtOptions,
-    tell: TellFault,
+    { report, tell }: { readonly report: (message: string) => void; readonly tell: TellFault },
   ): Promise<Record<string, number>> {
-    const report = (message: string) => void process.stdout.write(`${message}\n`)
     const { episodes, failed } = await labelledRollouts(config, opened, log, settings, { report, tell })
     const { tokenBudget } = rewardModel.training.expert
     const { loss, quality, warning } = await coldStartRewardModel(model, judgeOf(model), episodes, {

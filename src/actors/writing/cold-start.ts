@@ -146,7 +146,7 @@ async function cachedModel(
   resources: WrittenResources,
   { open, prepare }: Start,
 ): Promise<WrittenStart> {
-  const { opened, lessons, tasks, cache, tell = async () => {} } = resources
+  const { opened, lessons, tasks, cache, tell = async () => {}, report = () => {} } = resources
   const faults = demonstrationFaults(tell)
   const ids = tasks.map(({ id }) => id)
   const { folder, cached, figures } = await keptModel({
@@ -187,6 +187,7 @@ async function cachedModel(
       const loss = await learn(model, `${what}s`, samples, options, resources)
       return { loss, failed: faults.count() }
     },
+    report,
   })
   return { folder, cached, loss: figures.loss ?? 0, failed: figures.failed ?? 0 }
 }

@@ -1,7 +1,7 @@
 import '../../support/packages.ts'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { WebEnvironment } from '../../../packages/environment-web/src/environment.ts'
@@ -143,7 +143,7 @@ test('a start is kept for the backend that made it: with another one sums have o
   const { size, files } = tokenizer
   const kept = (compute: Compute) =>
     keptModel({
-      ...{ cache, name: 'policy', identity: 'a start', compute },
+      ...{ cache, name: 'policy', identity: 'a start', compute, report: () => {} },
       open: () =>
         openLocalModel({
           config: presetConfig('nano', { vocabSize: size, contextTokens: 64, endToken: codec.end }),
@@ -157,6 +157,56 @@ test('a start is kept for the backend that made it: with another one sums have o
     assert.is(other.cached, false)
     assert.is.not(other.folder, first.folder)
     assert.equal(await kept({ backend: 'wasm' }), { ...first, cached: true })
+  } finally {
+    rmSync(cache, { recursive: true, force: true })
+  }
+})
+
+test('one of several makes a start, and the others wait; if it fails, the next one makes it', async () => {
+  const cache = mkdtempSync(join(tmpdir(), 'rl-cold-start-'))
+  const { size, files } = tokenizer
+  const compute = { backend: 'cpu' } as const
+  const taught: string[] = []
+  const waited: string[] = []
+  let begin = () => {}
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  const kept = (who: string, teach: () => Promise<void>) =>
+    keptModel({
+      ...{ cache, name: 'policy', identity: 'a start', compute },
+      open: () =>
+        openLocalModel({
+          config: presetConfig('nano', { vocabSize: size, contextTokens: 64, endToken: codec.end }),
+          ...{ tokenizer: files, seed: 1, ...compute },
+        }),
+      async teach() {
+        taught.push(who)
+        await teach()
+        return {}
+      },
+      report: () => void waited.push(who),
+    })
+  try {
+    const failing = kept('failing', async () => {
+      begin()
+      while (waited.length < 2) await new Promise((resolve) => setTimeout(resolve, 10))
+      throw new Error('the teaching failed')
+    })
+    const failed = failing.then(
+      () => null,
+      (error: Error) => error.message,
+    )
+    await begun
+    const others = await Promise.all(['one', 'two'].map((who) => kept(who, async () => {})))
+    assert.is(await failed, 'the teaching failed')
+    assert.equal([...waited].sort(), ['one', 'two'])
+    assert.is(taught.length, 2)
+    assert.equal(others.map(({ cached }) => cached).sort(), [false, true])
+    assert.equal(
+      readdirSync(cache),
+      others.slice(0, 1).map(({ folder }) => basename(folder)),
+    )
   } finally {
     rmSync(cache, { recursive: true, force: true })
   }
