@@ -7,12 +7,11 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { RlError } from '../../errors.ts'
-import { takeWriterLock } from '../../events/writer-lock.ts'
 import { probeBackend } from '../../models/local/backend/probe.ts'
 import { FILE_DIGESTS } from '../../models/local/file-digests.ts'
 import type { Compute } from '../../models/local/model.ts'
 import type { TrainableModel } from '../../models/port.ts'
+import { takeFileLock } from '../../platform/file-lock.ts'
 
 export type Figures = Readonly<Record<string, number>>
 
@@ -77,26 +76,18 @@ export async function keptModel<M extends TrainableModel>({
   }
 }
 
-/** Waits for the lock. It ends with the process that holds it, so a killed one stops nobody. */
+/** Waits for the lock. One that was killed holds it no longer. */
 async function lockOf(path: string, wait: () => void): Promise<() => void> {
   for (let tries = 0; ; tries++) {
-    try {
-      const release = takeWriterLock(path)
+    const release = takeFileLock(path)
+    if (release)
       return () => {
         release()
         rmSync(path, { force: true })
       }
-    } catch (error) {
-      if (!isHeld(error)) throw error
-    }
     if (tries === 0) wait()
     await delay(POLL_MS)
   }
-}
-
-function isHeld(error: unknown): boolean {
-  const cause = error instanceof RlError ? error.cause : null
-  return cause instanceof Error && 'code' in cause && cause.code === 'SQLITE_BUSY'
 }
 
 function keptIn(folder: string): KeptModel {
