@@ -13,9 +13,13 @@ const CHOSEN: readonly Setting[] = [
   'policy+reward+environment',
   'outcome+environment',
   'outcome+estimate',
+  'outcome+estimate-bests',
   'outcome+estimate+environment',
+  'outcome+estimate-bests+environment',
   'outcome+judge',
+  'outcome+judge-bests',
   'outcome+judge+environment',
+  'outcome+judge-bests+environment',
   'learnability',
 ]
 

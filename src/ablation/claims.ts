@@ -25,6 +25,11 @@ const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
     'outcome+estimate-bests',
     'outcome+estimate-bests+environment',
   ],
+  ['outcome+judge - outcome at equal time', 'outcome-time', 'policy+reward'],
+  ['outcome+judge - outcome at equal time', 'outcome-time', 'outcome+judge'],
+  ['outcome+judge - outcome at equal time', 'outcome-time', 'outcome+judge-bests'],
+  ['outcome+estimate - outcome at equal time', 'outcome-time', 'outcome+estimate'],
+  ['outcome+estimate - outcome at equal time', 'outcome-time', 'outcome+estimate-bests'],
   ['outcome+oracle - outcome', 'outcome-only', 'outcome+oracle'],
   ['co-trained judge - fixed judge', 'policy', 'policy+reward'],
   ['best of N by written tests - plain', 'outcome+tests', 'outcome+tests'],
@@ -110,7 +115,9 @@ function commandOf({ command, taskSeed, rows }: Results, pair: readonly Setting[
     (word, index) => !REPLACED.includes(word) && !REPLACED.includes(words[index - 1] ?? ''),
   )
   const seeds = Math.max(...pair.flatMap((setting) => ofSetting(rows, setting).map(({ seed }) => seed)))
-  const own = ['--settings', [...new Set(pair)].join(','), '--seeds', seeds, '--task-seed', taskSeed]
+  // Equal time is measured by the seconds of outcomes alone.
+  const played: readonly Setting[] = pair.includes('outcome-time') ? ['outcome-only', ...pair] : pair
+  const own = ['--settings', [...new Set(played)].join(','), '--seeds', seeds, '--task-seed', taskSeed]
   return [...kept, ...own, '--out', `claims/${regime}`].join(' ')
 }
 

@@ -16,6 +16,18 @@ const POWER = 0.8
 /** Fewer pairs may agree by chance. */
 const LEAST_PAIRS = 3
 
+/** Outcomes alone with more rollouts, or with more time. */
+const CONTROLS: readonly Setting[] = ['outcome-more', 'outcome-time']
+
+/** Settings with one judge of steps beside the outcomes. */
+const JUDGED: readonly Setting[] = [
+  'policy+reward',
+  'outcome+judge',
+  'outcome+judge-bests',
+  'outcome+estimate',
+  'outcome+estimate-bests',
+]
+
 /**
  * `best of N` is the success of the programs that the written unit tests choose, and `unit tests` the share of these that are right.
  * `best of N - plain` compares programs of the same runs: those chosen, and all.
@@ -53,8 +65,10 @@ export function contrastsOf(results: Pick<Results, 'config' | 'regime' | 'rows'>
   const [first] = splitsIn(rows)
   const primary = primaryOf(results)
   const named = primary === null ? null : pairNamed(primary)
-  const isListed = named === null || COMPARISONS.some((pair) => isPair(pair, named))
-  const listed = isListed ? COMPARISONS : [named, ...COMPARISONS]
+  const judged = judgedOf(results)
+  const pairs = [...COMPARISONS, ...CONTROLS.map((control) => [control, judged] as const)]
+  const isListed = named === null || pairs.some((pair) => isPair(pair, named))
+  const listed = isListed ? pairs : [named, ...pairs]
   const all = [...listed, ...settingsIn(rows).map((setting) => [setting, setting] as const)]
   const measured = all.flatMap(([base, added]) =>
     splitsIn(rows).flatMap((split) =>
@@ -89,6 +103,13 @@ export function pairNamed(text: string): readonly [base: Setting, added: Setting
       hint: `write 'added - base', each of ${SETTING_NAMES.join(', ')}`,
     })
   return [base, added]
+}
+
+/** Returns the setting that the controls are for: the judged one of the named contrast. */
+export function judgedOf(results: Pick<Results, 'config' | 'regime'>): Setting {
+  const primary = primaryOf(results)
+  const named = primary === null ? [] : pairNamed(primary)
+  return named.find((setting) => JUDGED.includes(setting)) ?? 'policy+reward'
 }
 
 function isPair([base, added]: readonly [Setting, Setting], other: readonly [Setting, Setting]): boolean {

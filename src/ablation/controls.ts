@@ -1,22 +1,14 @@
-/** Controls of a learned judge: outcome only with as many rollouts more as its start labels, and with as many seconds. */
+/** Controls of a judge: outcome only with as many rollouts more as its start labels, and with as many seconds. */
 
 import { labelledRollouts } from '../config/labelled-rollouts.ts'
 import { changeConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
-import { pairNamed } from './contrasts.ts'
-import { baseConfig, primaryOf, type Results } from './results.ts'
+import { judgedOf } from './contrasts.ts'
+import { baseConfig, type Results } from './results.ts'
 import type { Planned } from './schedule.ts'
 import { type Setting, wordsOf } from './settings.ts'
 
 type Named = Pick<Results, 'config' | 'regime'>
-
-/** Returns the judged setting that the controls are for: that of the named contrast if it has a learned judge. */
-function judgedOf(results: Named): 'outcome+judge' | 'policy+reward' {
-  const contrast = primaryOf(results)
-  return contrast !== null && pairNamed(contrast).includes('outcome+judge')
-    ? 'outcome+judge'
-    : 'policy+reward'
-}
 
 /** Returns the settings whose seconds tell how many iterations last as long as those of a judge. */
 const timedOf = (results: Named) => ['outcome-only', judgedOf(results)] as const

@@ -7,7 +7,7 @@ import { linearFit } from '../learning/linear-fit.ts'
 import type { Row } from './row.ts'
 import { SETTING_NAMES, type Setting } from './settings.ts'
 
-/** Compared pairs: the paper's claims, isolated signals, controls, errors of verdicts, what staleness costs, and where rollouts fork. */
+/** Compared pairs: the paper's claims, isolated signals, errors of verdicts, what staleness costs, and where rollouts fork. */
 export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-only', 'policy'],
   ['policy', 'policy+reward'],
@@ -37,8 +37,6 @@ export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-separate', 'outcome+judge'],
   ['outcome-only', 'learnability'],
   ['outcome+fixed-tests', 'outcome+tests'],
-  ['outcome-more', 'policy+reward'],
-  ['outcome-time', 'policy+reward'],
   ['outcome-separate', 'verdicts-1.0'],
   ['outcome-separate', 'verdicts-0.9'],
   ['outcome-separate', 'verdicts-0.8'],

@@ -60,6 +60,24 @@ test('the command of a claim keeps words with blanks whole', () => {
   )
 })
 
+test('equal time is a claim of the judge that the contrast names, and its command plays outcomes alone too', () => {
+  const root = mkdtempSync(join(tmpdir(), 'claims-'))
+  const rows = [1, 2, 3].flatMap((seed) => [
+    rowWith('outcome-only', seed, 40, 50),
+    rowWith('outcome-time', seed, 40, 60),
+    rowWith('outcome+estimate', seed, 40, 55),
+    rowWith('outcome+estimate-bests', seed, 40, 70 + seed),
+  ])
+  const results = newResults(COMMAND, loadConfig({}), { regime: 'long', taskSeed: 77_000 })
+  writeResults(join(root, 'ablation.json'), { ...results, rows })
+  const timed = writeClaims(root).filter(({ claim }) => claim.endsWith('at equal time'))
+  assert.equal(
+    timed.map(({ claim, mean }) => [claim, Math.round(100 * mean)]),
+    [['outcome+estimate - outcome at equal time', 12]],
+  )
+  assert.match(timed[0]?.command ?? '', / --settings outcome-only,outcome-time,outcome\+estimate-bests /)
+})
+
 test('a folder that is not there and a file that is no ablation are named', () => {
   const root = mkdtempSync(join(tmpdir(), 'claims-'))
   const codeOf = (call: () => unknown) => {

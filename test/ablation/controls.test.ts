@@ -16,7 +16,7 @@ test('more rollouts are those of the judge, in whole iterations', () => {
   assert.ok(wordsOfRun({ setting: 'outcome-more', seed: 1 }, empty).includes('run.iterations=23'))
 })
 
-test('controls are those of the learned judge that the contrast names', () => {
+test('controls are those of the judge that the contrast names', () => {
   const weak = newResults('x', loadConfig({ file: 'config/regimes/weak-start.yaml' }))
   // 200 + 10,000 + 5,000 labelled rollouts are 118.75 iterations of 128.
   assert.ok(wordsOfRun({ setting: 'outcome-more', seed: 1 }, weak).includes('run.iterations=134'))
@@ -28,6 +28,12 @@ test('controls are those of the learned judge that the contrast names', () => {
       }),
     /outcome\+judge is not played/,
   )
+  const long = newResults('x', loadConfig({ file: 'config/regimes/long.yaml' }))
+  const rows = [
+    rowWith('outcome-only', 1, 1, 1, { seconds: 60 }),
+    rowWith('outcome+estimate-bests', 1, 1, 1, { seconds: 80 }),
+  ]
+  assert.ok(wordsOfRun({ setting: 'outcome-time', seed: 1 }, { ...long, rows }).includes('run.iterations=20'))
 })
 
 test('equal time waits for both rows of its seed, and has their share of iterations', async () => {
