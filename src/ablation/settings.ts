@@ -67,8 +67,7 @@ const CHOICES = {
 const OUTCOMES = ['learning.reward=outcome', 'rewardModel.mode=off'] as const
 
 /** One judge of the environment pays by the steps. */
-const ESTIMATE = [
-  'learning.reward=progress',
+const ESTIMATED = [
   'learning.advantage=separate',
   'learning.lambda=1',
   'rewardModel.provider=environment',
@@ -76,9 +75,8 @@ const ESTIMATE = [
   'rewardModel.samples=1',
 ] as const
 
-/** A learned judge says how much remains, and pays by the fall of that. */
-const JUDGED = [
-  'learning.reward=outlook',
+/** A learned judge says how much remains. */
+const JUDGING = [
   'learning.advantage=separate',
   'learning.lambda=1',
   'rewardModel.form=estimate',
@@ -88,9 +86,13 @@ const JUDGED = [
   'run.deadlines.coldStartSeconds=7200',
 ] as const
 
+/** A step is paid by how much the rest fell. */
+const ESTIMATE = ['learning.reward=progress', ...ESTIMATED] as const
+const JUDGED = ['learning.reward=outlook', ...JUDGING] as const
+
 /** A step is paid for a new best alone: a detour costs nothing. */
-const BEST_PROGRESS = 'learning.reward=best-progress'
-const BEST_OUTLOOK = 'learning.reward=best-outlook'
+const ESTIMATE_BESTS = ['learning.reward=best-progress', ...ESTIMATED] as const
+const JUDGED_BESTS = ['learning.reward=best-outlook', ...JUDGING] as const
 
 /** Parts without a learned judge, and controls: what equal rollouts, equal time or a choice of tasks are worth. */
 const OTHERS = {
@@ -106,11 +108,11 @@ const OTHERS = {
   /** The same, and a step is paid for a new best alone. */
   'outcome+estimate-bests': {
     short: 'e-bests',
-    words: [...ESTIMATE, BEST_PROGRESS, FIXED_TASKS],
+    words: [...ESTIMATE_BESTS, FIXED_TASKS],
   },
   'outcome+estimate-bests+environment': {
     short: 'e-bests-env',
-    words: [...ESTIMATE, BEST_PROGRESS, ...REWRITTEN],
+    words: [...ESTIMATE_BESTS, ...REWRITTEN],
   },
   'outcome+estimate+environment': {
     short: 'estimate-env',
@@ -133,11 +135,11 @@ const OTHERS = {
   },
   'outcome+judge-bests': {
     short: 'j-bests',
-    words: [...JUDGED, BEST_OUTLOOK, FIXED_TASKS],
+    words: [...JUDGED_BESTS, FIXED_TASKS],
   },
   'outcome+judge-bests+environment': {
     short: 'j-bests-env',
-    words: [...JUDGED, BEST_OUTLOOK, ...REWRITTEN],
+    words: [...JUDGED_BESTS, ...REWRITTEN],
   },
   'outcome+judge+environment': {
     short: 'judge-env',
@@ -218,9 +220,9 @@ const VERDICTS = {
 
 function verdicts(share: number, by: 'step' | 'command'): readonly string[] {
   return [
-    ...ESTIMATE,
-    FIXED_TASKS,
     'learning.reward=integrated',
+    ...ESTIMATED,
+    FIXED_TASKS,
     `rewardModel.errors={share: ${share}, by: ${by}}`,
   ]
 }

@@ -4,7 +4,7 @@ import { checkTimed, isReady, wordsOfRun } from '../../src/ablation/controls.ts'
 import { runId } from '../../src/ablation/head-run.ts'
 import { newResults } from '../../src/ablation/results.ts'
 import { plannedRuns, playAll } from '../../src/ablation/schedule.ts'
-import { SETTING_NAMES } from '../../src/ablation/settings.ts'
+import { SETTING_NAMES, SETTINGS } from '../../src/ablation/settings.ts'
 import { changeConfig, loadConfig } from '../../src/config.ts'
 import { checkRunId } from '../../src/events/subjects.ts'
 import { rowWith } from './rows.ts'
@@ -67,6 +67,8 @@ test('the words of every setting make a config, and the ids of its runs are allo
   for (const setting of SETTING_NAMES) {
     changeConfig(loadConfig({}), wordsOfRun({ setting, seed: 1 }, { ...empty, rows }))
     checkRunId(runId({ setting, seed: 999 }, '59eaa6'))
+    const keys = SETTINGS[setting].words.map((word) => word.split('=')[0])
+    assert.is(new Set(keys).size, keys.length, `${setting} names a key twice`)
   }
 })
 
