@@ -36,7 +36,7 @@ test('ablations are listed with what is wrong with them', async () => {
     const rows = (await ask('/api/ablations')).body as AblationRow[]
     const named = (name: string) => rows.find((row) => row.name === name)
     assert.is(named('mine')?.runs, results.rows.length)
-    assert.is(named('results')?.folder.endsWith(join('docs', 'results')), true)
+    assert.is(named('long')?.folder.endsWith(join('docs', 'results', 'long')), true)
     assert.match(named('broken')?.fault ?? '', 'no ablation')
     assert.match(named('folder')?.fault ?? '', 'is no file')
     const missing = await ask('/api/ablations/mina')
