@@ -48,7 +48,7 @@ All settings of a seed share tasks, cold starts and random draws. An iteration h
   --task-seed N     run S of a setting has the tasks of seed N + S                     (${TASK_SEED})
   --budget MINUTES  begins no run that would probably end later
   --resume          goes on after the rows in OUT, with the config with which they began
-  --regime NAME     config of config/regimes: default, small-pool, weak-start, long, staleness, branching, coding, alfworld, smollm2
+  --regime NAME     config of config/regimes: default, small-pool, weak-start, weak-pool, long, staleness, branching, coding, alfworld, smollm2
   --config FILE     config that the settings change                                    (config/ablation.yaml)
   --set KEY=VALUE   changes one key of it; may be repeated
   --parallel N      runs at a time                                                     (one a core)
