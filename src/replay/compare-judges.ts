@@ -62,7 +62,7 @@ export type CompareJudgesOptions = {
   readonly b: number
   /** Rollouts of the probe set. */
   readonly rollouts: number
-  /** Uses only rollouts of evaluation, on which nothing was trained. */
+  /** Uses only rollouts of evaluation, on which nothing was trained. The run need not have judged them. */
   readonly heldOut?: boolean
   /** Draws the probe set: equal seeds give the same steps, and both versions the same random draws. */
   readonly seed: number
@@ -94,10 +94,10 @@ async function compareIn(
       })
   const probe = probeOf(log, { rollouts, heldOut, seed })
   if (probe.length === 0)
-    throw new RlError(`run '${log.run}' has no judged rollouts${heldOut ? ' of evaluation' : ''}`, {
+    throw new RlError(`run '${log.run}' has no ${heldOut ? 'rollouts of evaluation' : 'judged rollouts'}`, {
       code: 'compare-judges.no-rollouts',
       hint: heldOut
-        ? 'omit --held-out, or play a run with evaluation.judge=true'
+        ? 'omit --held-out, or play a run with evaluation.splits'
         : 'they come with its first iteration',
     })
   const client = offlineLog(log)
@@ -150,28 +150,38 @@ async function compareIn(
   }
 }
 
-type Probe = Pick<EventData<'TrajectoryJudged'>, 'rollout' | 'iteration' | 'slot' | 'task'> & {
+type Probe = Pick<EventData<'TrajectoryCompleted'>, 'rollout' | 'iteration' | 'slot' | 'task'> & {
   readonly steps: number
 }
 
-/** Some of the trajectories that were judged in the run, in order of the log. */
+/** Some of the trajectories that were judged in the run, or of those held out, in order of the log. */
 function probeOf(
   log: LogReader,
   { rollouts, heldOut, seed }: Pick<CompareJudgesOptions, 'rollouts' | 'heldOut' | 'seed'>,
 ): Probe[] {
-  const judged = ofType(log, 'TrajectoryJudged').filter(
-    ({ data }) => !heldOut || data.purpose === 'evaluation',
-  )
+  const known = heldOut ? heldOutIn(log) : judgedIn(log)
   const drawn = rng(seedOf(seed, 'probe'))
-    .shuffle(judged.map((_, index) => index))
+    .shuffle(known.map((_, index) => index))
     .slice(0, rollouts)
-  return drawn
-    .sort((a, b) => a - b)
-    .map((index) => {
-      const { data } = itemAt(judged, index)
-      const { good, bad, undecided } = data.steps
-      return { ...data, steps: good + bad + undecided }
-    })
+  return drawn.sort((a, b) => a - b).map((index) => itemAt(known, index))
+}
+
+function judgedIn(log: LogReader): Probe[] {
+  return ofType(log, 'TrajectoryJudged').map(({ data }) => {
+    const { rollout, iteration, slot, task } = data
+    const { good, bad, undecided } = data.steps
+    return { rollout, iteration, slot, task, steps: good + bad + undecided }
+  })
+}
+
+/** Trajectories of evaluation. A run need not have judged them. */
+function heldOutIn(log: LogReader): Probe[] {
+  const played: Probe[] = []
+  for (const { data } of log.events({ types: ['TrajectoryCompleted'] })) {
+    const { purpose, rollout, iteration, slot, task, steps } = data
+    if (purpose === 'evaluation' && steps > 0) played.push({ rollout, iteration, slot, task, steps })
+  }
+  return played
 }
 
 function compare(
