@@ -2,7 +2,7 @@
 
 /**
  * Resolves at the first Ctrl-C or SIGTERM, so that what is in hand can end. The second one ends the process at once, with status
- * 130.
+ * 130. A process that was started with a channel ends as at Ctrl-C if its parent is gone.
  */
 export function interrupted(): Promise<'SIGINT' | 'SIGTERM'> {
   return new Promise((resolve) => {
@@ -14,5 +14,8 @@ export function interrupted(): Promise<'SIGINT' | 'SIGTERM'> {
     }
     process.on('SIGINT', stop)
     process.on('SIGTERM', stop)
+    process.once('disconnect', () => stop('SIGINT'))
+    // Else the listener keeps a process whose work is done.
+    process.channel?.unref()
   })
 }

@@ -2,9 +2,10 @@
 import { existsSync } from 'node:fs'
 import { loadConfig, openConfig } from '../config.ts'
 import { explain, RlError } from '../errors.ts'
+import { pairNamed } from './contrasts.ts'
 import { regimeFile } from './regimes.ts'
-import { newResults, type Results, readResults } from './results.ts'
-import { type Setting, wordsOf } from './settings.ts'
+import { newResults, primaryOf, type Results, readResults } from './results.ts'
+import { PART_NAMES, type Setting, wordsOf } from './settings.ts'
 
 const CONFIG = 'config/ablation.yaml'
 
@@ -59,13 +60,43 @@ export function resumed(file: string, { regime, config, set, taskSeed }: Words):
   return results
 }
 
+type Where = { readonly configFile: string; readonly taskSeed: number }
+
+/**
+ * Returns the settings that are compared if nobody names any: the two of the config's contrast, or the parts of the loop that the
+ * config can play.
+ * @param omit is told of each part that it cannot play
+ * @throws RlError with the code of the first refusal, if it can play none
+ */
+export async function usualSettings(
+  results: Results,
+  where: Where,
+  omit: (message: string) => void,
+): Promise<readonly Setting[]> {
+  const primary = primaryOf(results)
+  if (primary !== null) return pairNamed(primary)
+  const playable: Setting[] = []
+  const refusals: unknown[] = []
+  for (const setting of PART_NAMES) {
+    try {
+      await checkSettings([setting], where)
+      playable.push(setting)
+    } catch (cause) {
+      refusals.push(cause)
+    }
+  }
+  if (playable.length === 0) throw refusals[0]
+  for (const refusal of refusals) omit(`left out: ${explain(refusal)}`)
+  return playable
+}
+
 /**
  * Refuses settings whose run could not begin, before any is played. The head of a run makes the same checks.
  * @throws RlError with the code of the refusal
  */
 export async function checkSettings(
   settings: readonly Setting[],
-  { configFile, taskSeed }: { readonly configFile: string; readonly taskSeed: number },
+  { configFile, taskSeed }: Where,
 ): Promise<void> {
   for (const setting of settings) {
     try {

@@ -5,7 +5,7 @@ import { shellWord } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { contrastsOf, type Metric, type Verdict } from './contrasts.ts'
 import { type Results, readResults } from './results.ts'
-import type { Setting } from './settings.ts'
+import { SETTINGS, type Setting } from './settings.ts'
 import { ofSetting } from './summary.ts'
 
 /** A claim's name, the setting that is the base, and the setting that adds a part to it. */
@@ -108,7 +108,7 @@ function claimsOf(results: Results, regime: string): readonly Claim[] {
   )
 }
 
-/** The command that plays the two settings again, into a folder of its own. */
+/** The command that plays the two settings again, into a folder that no other pair has. */
 function commandOf({ command, taskSeed, rows }: Results, pair: readonly Setting[], regime: string): string {
   const words = command.match(WORD) ?? []
   const kept = words.filter(
@@ -118,7 +118,8 @@ function commandOf({ command, taskSeed, rows }: Results, pair: readonly Setting[
   // Equal time is measured by the seconds of outcomes alone.
   const played: readonly Setting[] = pair.includes('outcome-time') ? ['outcome-only', ...pair] : pair
   const own = ['--settings', [...new Set(played)].join(','), '--seeds', seeds, '--task-seed', taskSeed]
-  return [...kept, ...own, '--out', `claims/${regime}`].join(' ')
+  const folder = played.map((setting) => SETTINGS[setting].short).join('-')
+  return [...kept, ...own, '--out', `claims/${regime}/${folder}`].join(' ')
 }
 
 /**

@@ -10,6 +10,7 @@ import { configKeys, variableOf } from '../config/keys.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import { compileCache, nodeWords } from '../package.ts'
+import { takeFileLock } from '../platform/file-lock.ts'
 import { type Row, rowOf } from './row.ts'
 import { SETTINGS, type Setting } from './settings.ts'
 
@@ -58,14 +59,16 @@ export async function playRun(run: HeadRun, options: HeadRunOptions): Promise<Ro
   const id = runId(run, key)
   const { folder, log } = runFolder(id)
   mkdirSync(join(folder, 'logs'), { recursive: true })
+  await freeOfWriter(folder, signal)
   const begun = existsSync(log)
   const words = begun ? [] : options.words.flatMap((word) => ['--set', word])
   const head = spawn(
     process.execPath,
     [...MAIN, '--role', 'head', '--run', id, '--config', configFile, ...words],
-    // A group of its own: a Ctrl-C at the terminal reaches the heads through this process alone, once.
+    // A group of its own: a Ctrl-C at the terminal reaches the heads through this process alone, once. The channel tells the head
+    // if this process is killed: then the run ends in good order too.
     {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
       env: { ...compileCache(), ...withoutConfig(process.env) },
     },
@@ -75,7 +78,7 @@ export async function playRun(run: HeadRun, options: HeadRunOptions): Promise<Ro
   if (signal.aborted) stop()
   const file = createWriteStream(join(folder, 'logs', 'head.log'), { flags: 'a' })
   let last = ''
-  for (const stream of [head.stdout, head.stderr])
+  for (const stream of [head.stdout!, head.stderr!])
     createInterface({ input: stream }).on('line', (line) => {
       file.write(`${line}\n`)
       if (line.trim() !== '') last = line
@@ -95,6 +98,22 @@ export async function playRun(run: HeadRun, options: HeadRunOptions): Promise<Ro
       hint: `see ${join(folder, 'logs', 'head.log')}; --resume goes on with it`,
     })
   return row
+}
+
+/** A head whose ablation was killed needs a moment to end its run. */
+const MOST_ENDING_MS = 60_000
+
+/** Waits until no other process writes the run's log. If one stays, the head that is started next says so. */
+async function freeOfWriter(folder: string, signal: AbortSignal): Promise<void> {
+  const until = performance.now() + MOST_ENDING_MS
+  while (!signal.aborted && performance.now() < until) {
+    const release = takeFileLock(join(folder, 'writer.lock'))
+    if (release !== null) {
+      release()
+      return
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
 }
 
 /** Config variables are in the config already, and must not change a run that is gone on with elsewhere. */

@@ -255,8 +255,9 @@ export const SETTING_NAMES: readonly Setting[] = [
   ...VERDICT_NAMES,
 ]
 
-/** A name for several settings at once. */
+/** A name for several settings at once, or a shorter one. */
 const GROUPS: Readonly<Record<string, readonly Setting[]>> = {
+  oracle: ['outcome+oracle'],
   staleness: STALE_NAMES,
   branching: BRANCHING_NAMES,
   verdicts: ['outcome-separate', ...VERDICT_NAMES],
@@ -277,12 +278,10 @@ export function wordsOf(setting: Setting, seed: number, taskSeed: number): reado
 }
 
 /**
- * Returns the named settings, or the parts of the loop if there is no list. `staleness`, `branching` and
- * `verdicts` name all of their groups.
+ * Returns the named settings. `staleness`, `branching` and `verdicts` name all of their groups.
  * @throws RlError `cli.usage`
  */
-export function settingsOf(list: string | undefined): readonly Setting[] {
-  if (list === undefined) return PART_NAMES
+export function settingsOf(list: string): readonly Setting[] {
   const names = list.split(',').flatMap((word): readonly string[] => {
     const name = word.trim()
     return Object.hasOwn(GROUPS, name) ? (GROUPS[name] ?? []) : [name]

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { adviceOf } from '../ablation/advice.ts'
-import { begun, checkSettings, resumed } from '../ablation/begin.ts'
+import { begun, checkSettings, resumed, usualSettings } from '../ablation/begin.ts'
 import { commandText, writeClaims } from '../ablation/claims.ts'
 import { pairNamed, type Verdict } from '../ablation/contrasts.ts'
 import { checkTimed, isReady, wordsOfRun } from '../ablation/controls.ts'
@@ -30,7 +30,7 @@ import { wilson } from '../learning/interval.ts'
 import type { Command } from './command.ts'
 
 export const command: Command = {
-  summary: 'what each part of the loop is worth: paired runs of seven settings, with intervals',
+  summary: 'what each part of the loop is worth: paired runs with and without it, with intervals',
   help: `
 rl ablate [--seeds N] [--settings LIST] [--budget MINUTES] [--resume] [options]
 
@@ -39,7 +39,8 @@ All settings of a seed share tasks, cold starts and random draws. An iteration h
 
   --seeds N         seeds 1 to N                                                       (5)
   --settings LIST   of ${PART_NAMES.slice(0, 4).join(', ')},
-                    ${PART_NAMES.slice(4).join(', ')}   (these)
+                    ${PART_NAMES.slice(4).join(', ')}
+                    (the two of evaluation.contrast; without one, those of these that the config can play)
                     or policy+reward with one published rule: ${CHOICE_NAMES.join(', ')}
                     or ${OTHER_NAMES.join(', ')}
                     or staleness: 0, 1, 2 and 4 versions, each with and without importance weights
@@ -91,7 +92,7 @@ rollouts. Two sentences of advice say which keys to set. Ctrl-C pauses the runs,
       values.budget === undefined
         ? Number.POSITIVE_INFINITY
         : wholeNumber('--budget', values.budget, 1) * 60_000
-    const settings = settingsOf(values.settings)
+    const settings = values.settings === undefined ? null : settingsOf(values.settings)
     const out = values.out ?? 'docs/results'
     const file = join(out, 'ablation.json')
     const command = commandText(argv.filter((word) => word !== '--resume'))
@@ -133,7 +134,8 @@ function plan(root: string, parallel: number): number {
 type Options = {
   readonly file: string
   readonly out: string
-  readonly settings: readonly Setting[]
+  /** Those that a user named, else null. */
+  readonly settings: readonly Setting[] | null
   readonly seeds: number
   readonly parallel: number
   readonly budgetMs: number
@@ -141,7 +143,7 @@ type Options = {
 }
 
 async function ablate(results: Results, options: Options): Promise<number> {
-  const { file, out, settings, seeds, parallel, budgetMs, json } = options
+  const { file, out, seeds, parallel, budgetMs, json } = options
   const say = (line: string) => void process.stderr.write(`${line}\n`)
   const key = ablationKey(results)
   const startedMs = performance.now()
@@ -149,12 +151,16 @@ async function ablate(results: Results, options: Options): Promise<number> {
   mkdirSync(runsFolder(), { recursive: true })
   writeFileSync(configFile, stringify(loggable(baseConfig(results))))
   const { taskSeed } = results
+  const where = { configFile, taskSeed }
+  const settings = options.settings ?? (await usualSettings(results, where, say))
   const runs = plannedRuns(settings, seeds, results.rows)
   const wanted = settings.filter((setting) => runs.some((run) => run.setting === setting))
   checkTimed(runs, results)
   const primary = primaryOf(results)
   if (primary !== null) pairNamed(primary)
-  await checkSettings(wanted, { configFile, taskSeed })
+  await checkSettings(wanted, where)
+  // From here on --resume goes on with it, however this process ends.
+  writeResults(file, results)
   const stop = interruption()
   const lasted: number[] = []
   let ended = 0

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parse, stringify } from 'yaml'
-import { begun, checkSettings, resumed } from '../../src/ablation/begin.ts'
+import { begun, checkSettings, resumed, usualSettings } from '../../src/ablation/begin.ts'
 import { regimeFile, regimeNames } from '../../src/ablation/regimes.ts'
 import { ablationKey, writeResults } from '../../src/ablation/results.ts'
 import { settingsOf, wordsOf } from '../../src/ablation/settings.ts'
@@ -50,9 +50,26 @@ test('a setting that the config cannot play is refused by its name, before any r
   assert.match(String(error?.message), /^setting policy\+reward: .*co-trained/)
 })
 
+test('without a list a regime plays its contrast, and another config the parts that it has', async () => {
+  const weak = begun(join(folder(), 'ablation.json'), 'x', { regime: 'weak-pool' })
+  const nothing = (message: string) => assert.unreachable(message)
+  assert.equal(await usualSettings(weak, { configFile: 'none', taskSeed: 1 }, nothing), [
+    'outcome+judge',
+    'outcome+judge+environment',
+  ])
+  const set = ['rewardModel.provider=openai', 'rewardModel.model=gpt-4o-mini', 'rewardModel.mode=fixed']
+  const own = begun(join(folder(), 'ablation.json'), 'x', { set })
+  const configFile = join(folder(), 'config.yaml')
+  writeFileSync(configFile, stringify(own.config))
+  const omitted: string[] = []
+  const settings = await usualSettings(own, { configFile, taskSeed: 1 }, (line) => void omitted.push(line))
+  assert.ok(settings.includes('outcome-only') && !settings.includes('policy+reward'))
+  assert.ok(omitted.some((line) => /^left out: setting policy\+reward: .*co-trained/.test(line)))
+})
+
 test('every regime is a config, and a name that is none has the nearest', () => {
   const path = join(folder(), 'ablation.json')
-  assert.is(regimeNames().length, 9)
+  assert.is(regimeNames().length, 10)
   for (const regime of regimeNames()) {
     const { module, source } = parse(readFileSync(regimeFile(regime), 'utf8')).environment ?? {}
     assert.is(module, undefined)

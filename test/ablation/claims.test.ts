@@ -41,7 +41,7 @@ test('claims of all ablations below a folder are one list of shares, with their 
   assert.ok(Math.abs((last?.mean ?? 0) - 0.37) < 1e-12)
   assert.is(
     last?.command,
-    'npm run -s rl -- ablate --regime small-pool --set run.iterations=4 --settings outcome-only,outcome+environment --seeds 3 --task-seed 77000 --out claims/small-pool',
+    'npm run -s rl -- ablate --regime small-pool --set run.iterations=4 --settings outcome-only,outcome+environment --seeds 3 --task-seed 77000 --out claims/small-pool/outcome-out-env',
   )
 })
 
@@ -56,7 +56,7 @@ test('the command of a claim keeps words with blanks whole', () => {
   writeResults(join(root, 'ablation.json'), { ...results, rows })
   assert.is(
     writeClaims(root)[0]?.command,
-    "npm run -s rl -- ablate --set 'evaluation.contrast=policy+reward - outcome-only' --settings outcome-only,policy+reward --seeds 2 --task-seed 9000 --out claims/default",
+    "npm run -s rl -- ablate --set 'evaluation.contrast=policy+reward - outcome-only' --settings outcome-only,policy+reward --seeds 2 --task-seed 9000 --out claims/default/outcome-reward",
   )
 })
 
