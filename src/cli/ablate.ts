@@ -134,7 +134,7 @@ function plan(root: string, parallel: number): number {
 type Options = {
   readonly file: string
   readonly out: string
-  /** Those that a user named, else null. */
+  /** The named settings, or null if nobody named any. */
   readonly settings: readonly Setting[] | null
   readonly seeds: number
   readonly parallel: number
