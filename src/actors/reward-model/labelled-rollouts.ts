@@ -42,6 +42,16 @@ export type Hearing = {
 }
 
 /**
+ * Returns what of a config the rollouts follow from, beside the policy's weights. It is a part of the key of a kept start.
+ * @example rolloutIdentity(config) // { name: 'alfworld', source: 'generated', ..., temperature: 1, topP: 1 }
+ */
+export function rolloutIdentity({ environment, policy }: Config): object {
+  const { name, source, data, difficulty, seed } = environment
+  const { acting, temperature, topP } = policy
+  return { name, source, data, difficulty, seed, acting, temperature, topP }
+}
+
+/**
  * Plays the rollouts against the run's policy workers. If tasks are generated, it uses tasks that the run does not
  * train on.
  */

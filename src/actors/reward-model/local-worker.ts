@@ -26,7 +26,7 @@ import { judgeBatch } from './batch.ts'
 import { coldStartRewardModel, type TaughtOptions } from './cold-start.ts'
 import { type Judgements, judgeEpisodes } from './judge.ts'
 import { chatJudgeCodec, type JudgeCodec, judgeCodecOf } from './judging.ts'
-import { labelledRollouts } from './labelled-rollouts.ts'
+import { labelledRollouts, rolloutIdentity } from './labelled-rollouts.ts'
 import { isMeasured, NO_ESTIMATES, toldEstimates } from './measured.ts'
 import type { OpenedJudge } from './opened-judge.ts'
 import { scoredSteps } from './scored-steps.ts'
@@ -85,6 +85,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
         VERSION,
         policy: policy.sha256,
         settings,
+        playedWith: rolloutIdentity(config),
         ...identityOf(opened),
         ...(isReleased ? { judging: 'chat' } : {}),
         ...(opened.setting.progress ? {} : { labels: 'outcome, a step a chain' }),

@@ -7,7 +7,9 @@ import {
 } from '../../../src/actors/reward-model/cold-start.ts'
 import { judgeEpisodes } from '../../../src/actors/reward-model/judge.ts'
 import { chainSample, chatJudgeCodec, judgeCodecOf } from '../../../src/actors/reward-model/judging.ts'
+import { rolloutIdentity } from '../../../src/actors/reward-model/labelled-rollouts.ts'
 import { codecOf } from '../../../src/actors/rollout/packing.ts'
+import { loadConfig } from '../../../src/config.ts'
 import { CAUSES } from '../../../src/environments/alfworld/causes.ts'
 import {
   compactCommand,
@@ -51,6 +53,19 @@ async function tinyModel(most = contextTokens) {
     seed: 3,
   })
 }
+
+test('a start is not taken for another whose rollouts were played otherwise', () => {
+  const identity = (...set: readonly string[]) => JSON.stringify(rolloutIdentity(loadConfig({ set })))
+  const others = [
+    'policy.temperature=0.5',
+    'policy.topP=0.9',
+    'environment.seed=7',
+    'environment.difficulty=hard',
+  ]
+  const all = [identity(), ...others.map((word) => identity(word))]
+  assert.is(new Set(all).size, all.length)
+  assert.is(identity('run.iterations=3'), identity(), 'the length of a run changes no start')
+})
 
 test('every cause and verdict is one token', () => {
   const ask = judge.step(episode('one', ['look']), 0).at(-1)
