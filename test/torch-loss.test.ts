@@ -5,14 +5,16 @@
 import { spawnSync } from 'node:child_process'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { itemAt } from '../src/item-at.ts'
 import { openBackend } from '../src/models/local/backend/backend.ts'
-import { type PolicyLossOptions, policyLoss, tokenWeights } from '../src/models/local/loss.ts'
+import { type PolicyLossOptions, policyLoss, sampleWeights } from '../src/models/local/loss.ts'
 import { rng } from '../src/random.ts'
 import * as tf from '../src/tensorflow/tensorflow.ts'
 import { lacks, PYTHON } from './support/python.ts'
 
 const SCRIPT = `
 import json, sys
+import numpy as np
 import torch
 from types import SimpleNamespace
 from rlanything_trainer.batch import token_weights
@@ -24,8 +26,11 @@ for line in sys.stdin:
     logprobs = column("logprobs").requires_grad_()
     entropies = column("entropies").requires_grad_()
     counts = case["counts"]
-    samples = [SimpleNamespace(trained=count) for count in counts]
-    weights = torch.tensor([w for w, n in zip(token_weights(samples, case["options"]), counts) for _ in range(n)])
+    masks = [np.array(mask) for mask in case["masks"]]
+    starts = [None if one is None else np.array(one) for one in case["starts"]]
+    samples = [SimpleNamespace(trained=n, mask=m, step_starts=s) for n, m, s in zip(counts, masks, starts)]
+    weights = np.concatenate([np.zeros(n) + w for w, n in zip(token_weights(samples, case["options"]), counts)])
+    weights = torch.tensor(weights, dtype=torch.float32)
     members = torch.tensor([s for s, n in enumerate(counts) for _ in range(n)])
     chosen = column("chosen") if case["options"].get("entropyShare", 1) < 1 else None
     loss, kl, drift, clipped = policy_loss(
@@ -39,7 +44,7 @@ for line in sys.stdin:
 
 /** Keys of a run's training section, as BatchReady's options have them, beside the defaults below. */
 type Training = Partial<Omit<Extract<PolicyLossOptions, { kind: 'policy' }>, 'aggregate' | 'kind'>> & {
-  readonly aggregate?: 'sample' | 'batch' | 'constant'
+  readonly aggregate?: 'sample' | 'step' | 'batch' | 'constant'
 }
 
 const DEFAULTS = { clipLow: 0.2, clipHigh: 0.28, dualClip: null, klWeight: 0.05, constantTokens: 50 }
@@ -54,6 +59,7 @@ const CASES: Readonly<Record<string, Training>> = {
   SAPO: { objective: 'sapo' },
   'SAPO by the ratio of the sample': { objective: 'sapo', ratio: 'sequence' },
   'mean over samples': { aggregate: 'sample' },
+  'mean over steps': { aggregate: 'step' },
   'a constant in place of the length': { aggregate: 'constant' },
   'a limit for samples that the policy has left': { offPolicyLimit: 0.05 },
   'an entropy bonus': { entropyWeight: 0.02 },
@@ -72,6 +78,12 @@ function randomRows(seed: number) {
   const logprobs = column(() => -4 * random.uniform())
   return {
     counts,
+    // A token between two is not trained. Half of the samples say where their steps begin, and have longer ones.
+    masks: counts.map((count) => [
+      0,
+      ...Array.from({ length: count }, (_, i) => (i % 3 === 0 ? [0, 1] : [1])).flat(),
+    ]),
+    starts: counts.map((count, s) => (s % 2 === 0 ? (count > 4 ? [1, 8] : [1]) : null)),
     logprobs,
     behaviour: column((r) => logprobs[r] + (random.uniform() - 0.5) * 1.5 + far(r)),
     reference: column((r) => logprobs[r] + (random.uniform() - 0.5) * 2 - far(r)),
@@ -88,7 +100,15 @@ function ours(rows: Rows, { aggregate = 'batch', ...training }: Training): Told 
   const { counts } = rows
   const owner = counts.flatMap((count, s) => Array<number>(count).fill(s))
   const given = aggregate === 'constant' ? { constantTokens: DEFAULTS.constantTokens } : aggregate
-  const weights = tokenWeights(counts, given)
+  const samples = rows.masks.map((bits, s) => {
+    const stepStarts = rows.starts[s]
+    return { mask: Uint8Array.from(bits), ...(stepStarts ? { stepStarts: Int32Array.from(stepStarts) } : {}) }
+  })
+  const weights = sampleWeights(samples, given).flatMap((weight, s) =>
+    typeof weight === 'number'
+      ? Array<number>(itemAt(counts, s)).fill(weight)
+      : [...weight].filter((_, t) => samples[s].mask[t] === 1),
+  )
   const options: PolicyLossOptions = { ...DEFAULTS, ...training, kind: 'policy', aggregate: given }
   return tf.tidy(() => {
     const column = (values: readonly number[]) => tf.tensor1d([...values])
@@ -100,7 +120,7 @@ function ours(rows: Rows, { aggregate = 'batch', ...training }: Training): Told 
           logprobs: logprobs as tf.Tensor1D,
           entropies: entropies as tf.Tensor1D,
           ...{ behaviour: column(rows.behaviour), reference: column(rows.reference), members },
-          ...{ advantages: column(rows.advantages), weights: column(owner.map((s) => weights[s])) },
+          ...{ advantages: column(rows.advantages), weights: column(weights) },
           ...{ entropyMean: 1 / owner.length, ...chosen },
         },
         options,

@@ -65,10 +65,10 @@ export const training = {
       'Importance ratio of each token, or the geometric mean over a sample (GSPO, with clips of about 3e-4).',
     ),
   aggregate: z
-    .enum(['sample', 'batch', 'constant'])
+    .enum(['sample', 'step', 'batch', 'constant'])
     .default('batch')
     .describe(
-      'Loss as the token mean within each `sample`, as the token mean over the `batch`, or as the sum over samples times `constantTokens` (`constant`, Dr. GRPO).',
+      'Loss as the token mean within each `sample`, within each `step` (the published one), as the token mean over the `batch`, or as the sum over samples times `constantTokens` (`constant`, Dr. GRPO).',
     ),
 }
 

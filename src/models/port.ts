@@ -148,6 +148,8 @@ export type TrainingSample = {
    * range allows all. `offsets` has length T + 1.
    */
   readonly allowed?: { readonly offsets: Int32Array; readonly tokens: Int32Array }
+  /** First position of each step, ascending, for a loss that averages within steps. Default: each run of trained tokens is a step. */
+  readonly stepStarts?: Int32Array
 }
 
 /** Importance weight of a token for the difference between the sampling weights and those at the start of an update. */
@@ -192,10 +194,11 @@ export type LossOptions =
       /**
        * How token losses are added up:
        * - `sample`: mean over each sample's tokens, then over samples
+       * - `step`: mean over each step's tokens, then over steps. `stepStarts` divides a sample (RLAnything, arXiv 2602.02488)
        * - `batch`: mean over all tokens of the batch
        * - `constantTokens`: the sum over samples times a constant, which does not depend on a sample's length (Dr. GRPO, arXiv 2503.20783)
        */
-      readonly aggregate: 'sample' | 'batch' | { readonly constantTokens: number }
+      readonly aggregate: 'sample' | 'step' | 'batch' | { readonly constantTokens: number }
     }
 
 export type UpdateOptions = {

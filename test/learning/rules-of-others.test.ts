@@ -78,7 +78,9 @@ function batch() {
 
 const batches = Array.from({ length: GROUPS / GROUPS_A_BATCH }, batch)
 
-type Ours = Partial<Omit<PolicyLossOptions, 'kind'>>
+type Ours = Partial<Omit<PolicyLossOptions, 'kind' | 'aggregate'>> & {
+  readonly aggregate?: Parameters<typeof tokenWeights>[1]
+}
 type Case = { readonly name: string; readonly ours: Ours } & Readonly<Record<string, unknown>>
 
 const CLIPS = { clipLow: 0.2, clipHigh: 0.28 }

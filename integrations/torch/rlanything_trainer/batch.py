@@ -25,13 +25,15 @@ class Sample:
     allowed_offsets: np.ndarray | None
     """[T + 1] into `allowed`: the tokens that were allowed at a position; an empty range allows all."""
     allowed: np.ndarray | None
+    step_starts: np.ndarray | None = None
+    """First position of each step; without it each run of trained tokens is a step."""
 
     @property
     def trained(self):
         return int(self.mask.sum())
 
 
-AGGREGATES = ("sample", "batch", "constant")
+AGGREGATES = ("sample", "step", "batch", "constant")
 
 
 def read_batch(content):
@@ -65,6 +67,7 @@ def _sample(segment):
         reference=column("referenceLogprobsF32"),
         allowed_offsets=column("allowedOffsetsI32"),
         allowed=column("allowedI32"),
+        step_starts=column("stepStartsI32"),
     )
     for name in ("mask", "logprobs", "advantages", "reference"):
         values = getattr(sample, name)
@@ -72,6 +75,9 @@ def _sample(segment):
             raise Unfit(f"segment {sample.id} has no {name}")
         if values is not None and len(values) != len(sample.tokens):
             raise Unfit(f"segment {sample.id}: {name} has another length than its tokens")
+    starts = sample.step_starts
+    if starts is not None and len(starts) > 0 and ((np.diff(starts) <= 0).any() or starts[0] < 0 or starts[-1] >= len(sample.tokens)):
+        raise Unfit(f"segment {sample.id}: stepStartsI32 does not rise within its {len(sample.tokens)} tokens")
     _check_allowed(sample)
     return sample
 
@@ -109,10 +115,24 @@ def micro_batches(samples, budget):
 
 
 def token_weights(samples, options):
-    """The weight of each trained token of each sample: of its mean within samples and then over them, over all tokens, or of a constant."""
+    """Per sample the weight of its trained tokens, or an array of weights if they differ: of the mean within samples and then over
+    them, within steps and then over them, over all tokens, or of a constant."""
     if options["aggregate"] not in AGGREGATES:
         raise Unfit(f"aggregate '{options['aggregate']}' is not one of {', '.join(AGGREGATES)}")
     aggregate, total = options["aggregate"], sum(sample.trained for sample in samples)
+    if aggregate == "step":
+        lengths = [_step_lengths(sample) for sample in samples]
+        count = sum(len(one) for one in lengths)
+        return [np.repeat(1 / (count * one), one) for one in lengths]
     if aggregate == "constant":
         return [1 / (len(samples) * options["constantTokens"])] * len(samples)
     return [1 / (len(samples) * one.trained) if aggregate == "sample" else 1 / total for one in samples]
+
+
+def _step_lengths(sample):
+    """The trained tokens of each step that has any, in their order."""
+    mask, starts = sample.mask, sample.step_starts
+    if starts is None:
+        starts = np.flatnonzero(np.diff(np.concatenate(([0], mask)).astype(np.int8)) == 1)
+    trained = np.array([int(part.sum()) for part in np.split(mask, starts)[1:]], dtype=np.int64)
+    return trained[trained > 0]

@@ -225,7 +225,7 @@ def _gradients(trained, part, references, options, budget):
         def column(read):
             return _column(batch, read, logprobs.device)
 
-        row_weights = torch.cat([torch.full((one.trained,), weights[one.id]) for one in batch])
+        row_weights = torch.cat([torch.zeros(one.trained) + torch.as_tensor(weights[one.id], dtype=torch.float32) for one in batch])
         members = torch.cat([torch.full((one.trained,), place) for place, one in enumerate(batch)])
         loss, kl, moved, clipped = policy_loss(
             logprobs,

@@ -41,6 +41,8 @@ const segmentSchema = z.strictObject({
    */
   allowedOffsetsI32: column.optional(),
   allowedI32: column.optional(),
+  /** Int32: first position of each step, ascending. Only for `aggregate: step`. */
+  stepStartsI32: column.optional(),
 })
 const fileSchema = z.strictObject({
   format: z.literal(BATCH_FORMAT),
@@ -64,7 +66,17 @@ export function encodeBatch({ run, version, parentVersion, samples }: BatchFile)
     version,
     parentVersion,
     segments: samples.map(
-      ({ id, policyVersion, tokens, mask, logprobs, advantages, referenceLogprobs, allowed }) => ({
+      ({
+        id,
+        policyVersion,
+        tokens,
+        mask,
+        logprobs,
+        advantages,
+        referenceLogprobs,
+        allowed,
+        stepStarts,
+      }) => ({
         id,
         policyVersion,
         tokensI32: int32Column(tokens),
@@ -75,6 +87,7 @@ export function encodeBatch({ run, version, parentVersion, samples }: BatchFile)
         ...(allowed
           ? { allowedOffsetsI32: int32Column(allowed.offsets), allowedI32: int32Column(allowed.tokens) }
           : {}),
+        ...(stepStarts ? { stepStartsI32: int32Column(stepStarts) } : {}),
       }),
     ),
   })
@@ -113,6 +126,7 @@ function sampleOf(segment: z.infer<typeof segmentSchema>): BatchFile['samples'][
     ...(segment.allowedOffsetsI32 && segment.allowedI32
       ? { allowed: { offsets: readInt32(segment.allowedOffsetsI32), tokens: readInt32(segment.allowedI32) } }
       : {}),
+    ...(segment.stepStartsI32 ? { stepStarts: readInt32(segment.stepStartsI32) } : {}),
   }
 }
 
@@ -132,7 +146,10 @@ function checkColumns(segment: z.infer<typeof segmentSchema>): void {
     const bytes = segment[name]?.length ?? 4 * length
     if (bytes !== 4 * length) refuse(`${name} has ${bytes} bytes for ${length} tokens`)
   }
-  const { allowedOffsetsI32, allowedI32 } = segment
+  const { allowedOffsetsI32, allowedI32, stepStartsI32 } = segment
+  const starts = stepStartsI32 ? readInt32(stepStartsI32) : []
+  const odd = starts.findIndex((start, i) => start <= (starts[i - 1] ?? -1) || start >= length)
+  if (odd >= 0) refuse(`stepStartsI32 has ${starts[odd]} at ${odd}, of ${length} tokens`)
   if (!allowedOffsetsI32 !== !allowedI32) refuse('allowedOffsetsI32 and allowedI32 belong together')
   if (!allowedOffsetsI32 || !allowedI32) return
   if (allowedOffsetsI32.length !== 4 * (length + 1))

@@ -36,6 +36,7 @@ export function policyBatch(
   const byId = new Map(trajectories.map((trajectory) => [trajectory.rollout, trajectory]))
   const { byRollout, leftOut, health } = policyAdvantages(groups, trajectories, scored, settings, rates)
   const masksTruncated = settings.learning.truncated === 'mask'
+  const tellsSteps = settings.policy?.training.aggregate === 'step'
   const samples: TrainingSample[] = []
   const rollouts = new Set<string>()
   let cutOff = 0
@@ -54,7 +55,7 @@ export function policyBatch(
     if (filter === truncated.name) cutOff++
     if (filter !== undefined) continue
     for (const segment of trajectory.segments) {
-      const sample = segmentSample(`${rollout}#${segment.firstStep}`, segment, values)
+      const sample = segmentSample(`${rollout}#${segment.firstStep}`, segment, values, tellsSteps)
       if (!sample) continue
       if (!isLearnable(sample)) {
         unlearnable++

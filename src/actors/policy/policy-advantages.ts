@@ -1,5 +1,5 @@
 /** Rewards, filters and advantages of an iteration: all of a policy's update that needs no tokens. */
-import type { RewardModelConfig, RulesConfig } from '../../config-schema/sections.ts'
+import type { PolicyConfig, RewardModelConfig, RulesConfig } from '../../config-schema/sections.ts'
 import { type Advantages, advantages, taskCounts } from '../../learning/advantage.ts'
 import { weighGroups } from '../../learning/filters.ts'
 import { policyHealth } from '../../learning/health.ts'
@@ -22,7 +22,11 @@ import {
 } from './rewarded-rollout.ts'
 
 /** The part of a config that says what enters a batch. */
-export type BatchSettings = RulesConfig & { readonly rewardModel: RewardModelConfig }
+export type BatchSettings = RulesConfig & {
+  readonly rewardModel: RewardModelConfig
+  /** Absent if nobody trains on the samples. */
+  readonly policy?: { readonly training: Pick<PolicyConfig['training'], 'aggregate'> }
+}
 
 export type PolicyAdvantages = {
   /** Every rollout with an outcome, with what enters its step rewards. */

@@ -20,11 +20,13 @@ type Segment = EventData<'TrajectoryCompleted'>['segments'][number]
  * of a step with advantage 0 are not trained.
  *
  * @param advantages [steps of the whole trajectory]
+ * @param tellsSteps whether the sample says where its steps begin
  */
 export function segmentSample(
   id: string,
   segment: Segment,
   advantages: ArrayLike<number>,
+  tellsSteps = false,
 ): TrainingSample | null {
   const tokens = readInt32(segment.tokensI32)
   const starts = readInt32(segment.stepStartI32)
@@ -52,6 +54,7 @@ export function segmentSample(
     ...(segment.allowedOffsetsI32 && segment.allowedI32
       ? { allowed: { offsets: readInt32(segment.allowedOffsetsI32), tokens: readInt32(segment.allowedI32) } }
       : {}),
+    ...(tellsSteps ? { stepStarts: starts } : {}),
   }
 }
 

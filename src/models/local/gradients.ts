@@ -20,8 +20,8 @@ export type UpdateSample = TrainingSample & {
 /** A sample with its weights in an optimiser step. */
 export type WeightedSample = {
   readonly sample: UpdateSample
-  /** Weight of each of its trained tokens in the loss. */
-  readonly weight: number
+  /** Weight of its trained tokens in the loss, or [T] weights if they differ. */
+  readonly weight: number | Float64Array
   /** Weight of each token in the step's mean entropy. Read only if there is an entropy bonus. */
   readonly entropyMean?: number
   /** [T] 1 for the tokens in the objective. Default: all trained tokens. */
@@ -73,7 +73,7 @@ export async function lossGradients(
         : {}),
       reference: column(({ sample }, t) => (sample.referenceLogprobs ?? sample.logprobs)[t]!),
       advantages: column(({ sample }, t) => sample.advantages[t]!),
-      weights: column(({ weight }) => weight),
+      weights: column(({ weight }, t) => (typeof weight === 'number' ? weight : weight[t]!)),
       ...(loss.kind === 'policy' && readsSamples(loss) ? { members: membersOf(batch, rows) } : {}),
       ...(ofEntropy ? { entropies, entropyMean: itemAt(batch, 0).entropyMean } : {}),
       ...(batch.some(({ chosen }) => chosen) ? { chosen: column(({ chosen }, t) => chosen?.[t] ?? 1) } : {}),

@@ -3,8 +3,9 @@
  * A row's weight holds the averaging. So a batch can be cut into micro-batches whose losses add up.
  */
 
+import { itemAt } from '../../item-at.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
-import type { LossOptions } from '../port.ts'
+import type { LossOptions, TrainingSample } from '../port.ts'
 
 export type PolicyLossOptions = Extract<LossOptions, { kind: 'policy' }>
 
@@ -18,7 +19,7 @@ export type LossRows = {
   /** Log-probs of the KL reference. */
   readonly reference: tf.Tensor1D
   readonly advantages: tf.Tensor1D
-  /** From `tokenWeights`. */
+  /** From `sampleWeights`. */
   readonly weights: tf.Tensor1D
   /** [samples, rows] 1 / n if the row is one of the sample's n rows, else 0. Needed if `readsSamples`. */
   readonly members?: tf.Tensor2D
@@ -230,6 +231,55 @@ function limited(x: tf.Tensor1D): tf.Tensor1D {
   return tf.clipByValue(x, -LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
 }
 
+/** A sample as its weights see it. */
+type Masked = Pick<TrainingSample, 'mask' | 'stepStarts'>
+
+/**
+ * Returns the weight of the trained tokens of each sample, or its weights [T] if they differ.
+ *
+ * - `step`, the mean within each step and then over all steps: 1 / (steps of the batch x trained tokens of the step)
+ * - all others: those of `tokenWeights`
+ * @example sampleWeights([{ mask: Uint8Array.of(0, 1, 0, 1, 1) }], 'step') // [[0, 0.5, 0, 0.25, 0.25]]
+ */
+export function sampleWeights(
+  samples: readonly Masked[],
+  aggregate: PolicyLossOptions['aggregate'],
+): readonly (number | Float64Array)[] {
+  if (aggregate !== 'step')
+    return tokenWeights(
+      samples.map(({ mask }) => trainedIn(mask)),
+      aggregate,
+    )
+  const steps = samples.map(stepsIn)
+  const count = steps.reduce((sum, own) => sum + own.length, 0)
+  return samples.map(({ mask }, i) => {
+    const weights = new Float64Array(mask.length)
+    for (const { from, to, trained } of itemAt(steps, i))
+      for (let t = from; t < to; t++) if (mask[t] === 1) weights[t] = 1 / (count * trained)
+    return weights
+  })
+}
+
+/** Number of trained tokens. */
+function trainedIn(mask: Uint8Array): number {
+  return mask.reduce((sum, bit) => sum + bit, 0)
+}
+
+type Step = { readonly from: number; readonly to: number; readonly trained: number }
+
+/** Returns the steps with trained tokens. */
+function stepsIn({ mask, stepStarts = runStarts(mask) }: Masked): readonly Step[] {
+  return Array.from(stepStarts, (from, i) => {
+    const to = stepStarts[i + 1] ?? mask.length
+    return { from, to, trained: trainedIn(mask.subarray(from, to)) }
+  }).filter(({ trained }) => trained > 0)
+}
+
+/** First position of each run of trained tokens. */
+function runStarts(mask: Uint8Array): Int32Array {
+  return Int32Array.from([...mask.keys()].filter((t) => mask[t] === 1 && mask[t - 1] !== 1))
+}
+
 /**
  * Returns the weight of a token of each sample. Samples without trained tokens weigh nothing.
  *
@@ -239,7 +289,7 @@ function limited(x: tf.Tensor1D): tf.Tensor1D {
  */
 export function tokenWeights(
   trainedTokens: readonly number[],
-  aggregate: PolicyLossOptions['aggregate'],
+  aggregate: Exclude<PolicyLossOptions['aggregate'], 'step'>,
 ): number[] {
   const samples = trainedTokens.filter((count) => count > 0).length
   const total = trainedTokens.reduce((a, b) => a + b, 0)

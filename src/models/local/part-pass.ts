@@ -9,7 +9,7 @@ import {
   type UpdateSample,
   type WeightedSample,
 } from './gradients.ts'
-import { tokenWeights } from './loss.ts'
+import { sampleWeights } from './loss.ts'
 import { microBatches, tokensOf } from './micro-batches.ts'
 import { squaredNorm } from './optimizer.ts'
 import type { LocalModel } from './params.ts'
@@ -52,7 +52,7 @@ export async function passOver(
 ): Promise<PartPass> {
   const { loss, temperature } = options
   const counts = part.map(countTrained)
-  const weights = tokenWeights(counts, loss.kind === 'policy' ? loss.aggregate : 'batch')
+  const weights = sampleWeights(part, loss.kind === 'policy' ? loss.aggregate : 'batch')
   const chosen = await chosenTokens(part, loss, (samples) =>
     rowValues(model, samples, 'entropy', { budget, temperature }),
   )

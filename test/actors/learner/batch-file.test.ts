@@ -13,7 +13,10 @@ const referenceLogprobs = Float32Array.of(0, -1.5, -2.5)
 const allowed = { offsets: Int32Array.of(0, 0, 2, 2), tokens: Int32Array.of(6, 8) }
 const batch: BatchFile = {
   ...{ run: 'r', version: 3, parentVersion: 2 },
-  samples: [sample, { ...sample, id: '3/slot/1#0', referenceLogprobs, allowed }],
+  samples: [
+    sample,
+    { ...sample, id: '3/slot/1#0', referenceLogprobs, allowed, stepStarts: Int32Array.of(0, 2) },
+  ],
 }
 
 test('a batch comes back as it was', () => {
@@ -26,6 +29,9 @@ test('columns that do not belong together are refused by name', () => {
     [{ logprobsF32: new Uint8Array(13) }, /logprobsF32 has 13 bytes/],
     [{ advantagesF32: new Uint8Array(0) }, /advantagesF32 has 0 bytes/],
     [{ referenceLogprobsF32: new Uint8Array(4) }, /referenceLogprobsF32 has 4 bytes/],
+    [{ stepStartsI32: int32Column([0, 3]) }, /stepStartsI32 has 3 at 1, of 3 tokens/],
+    [{ stepStartsI32: int32Column([1, 1]) }, /stepStartsI32 has 1 at 1/],
+    [{ stepStartsI32: int32Column([-1]) }, /stepStartsI32 has -1 at 0/],
     [{ allowedI32: undefined }, /belong together/],
     [{ allowedOffsetsI32: undefined }, /belong together/],
     [{ allowedOffsetsI32: int32Column([0, 0, 2]) }, /allowedOffsetsI32 has 12 bytes/],

@@ -2,7 +2,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { fittingSamples } from '../../../src/actors/learner/fitting-samples.ts'
 import { policyBatch } from '../../../src/actors/policy/batch.ts'
-import { parseConfig } from '../../../src/config.ts'
+import { loadConfig, parseConfig } from '../../../src/config.ts'
 import type { EventData } from '../../../src/events/catalogue.ts'
 import { float32Column, int32Column } from '../../../src/events/columns.ts'
 import type { TrainingSample } from '../../../src/models/port.ts'
@@ -51,6 +51,24 @@ test('rollouts that were cut off are trained as others, or count in their group 
   assert.equal(masked.rollouts, ['won', 'given up'])
   assert.is(masked.health.rolloutsTruncated, 2)
   assert.equal([...masked.samples[0].advantages], [...whole.samples[0].advantages])
+})
+
+test('samples say where their steps begin if the loss averages within steps', () => {
+  const trajectories = [played('won', 1, 'goal'), played('lost', 0, 'gave-up')]
+  const groups = [
+    {
+      ...{ task: 'a', slot: 'a', purpose: 'train' as const, accuracy: { successes: 1, n: 2 } },
+      rollouts: ['won', 'lost'],
+    },
+  ]
+  const starts = (aggregate: 'batch' | 'step') => {
+    const config = parseConfig({ learning: { reward: 'outcome' }, policy: { training: { aggregate } } })
+    return policyBatch(groups, trajectories, [], config).samples.map(({ stepStarts }) => stepStarts)
+  }
+  assert.equal(starts('step'), [Int32Array.of(1), Int32Array.of(1)])
+  assert.equal(starts('batch'), [undefined, undefined])
+  const { policy, rewardModel } = loadConfig({ file: 'config/paper.yaml' })
+  assert.equal([policy.training.aggregate, rewardModel.training.aggregate], ['step', 'step'])
 })
 
 test('a sample that no pass can take is left out and counted, and refuses no batch', () => {

@@ -7,6 +7,7 @@ import {
   k3,
   type PolicyLossOptions,
   policyLoss,
+  sampleWeights,
   supervisedLoss,
   tokenWeights,
 } from '../../../src/models/local/loss.ts'
@@ -293,6 +294,22 @@ test('the supervised loss is the weighted negative log-likelihood', () => {
     }).loss.dataSync()[0]
   })
   near(value, 2)
+})
+
+test('each step weighs the same under "step", whatever its length, and forced tokens divide none', () => {
+  const mask = (...bits: readonly number[]) => Uint8Array.from(bits)
+  const two = { mask: mask(0, 1, 0, 1, 0, 0, 1), stepStarts: Int32Array.of(1, 5) }
+  assert.equal(sampleWeights([two, { mask: mask(0, 1, 1, 1, 1) }], 'step'), [
+    Float64Array.of(0, 1 / 6, 0, 1 / 6, 0, 0, 1 / 3),
+    Float64Array.of(0, 1 / 12, 1 / 12, 1 / 12, 1 / 12),
+  ])
+  const untrained = { mask: mask(0, 0, 1), stepStarts: Int32Array.of(0, 2) }
+  assert.equal(
+    sampleWeights([untrained], 'step'),
+    [Float64Array.of(0, 0, 1)],
+    'a step without tokens is none',
+  )
+  assert.equal(sampleWeights([two, { mask: mask(0, 1) }], 'sample'), [1 / 6, 1 / 2])
 })
 
 test('token weights add up to 1 over the batch, and each sample weighs the same under "sample"', () => {

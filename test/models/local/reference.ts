@@ -140,6 +140,18 @@ export function referencePolicyLoss(
     return terms
   })
   const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0)
+  if (aggregate === 'step') {
+    const steps: number[][] = []
+    for (const [s, { mask }] of samples.entries()) {
+      const terms = [...perSample[s]]
+      for (let t = 1; t < mask.length; t++) {
+        if (!mask[t]) continue
+        if (!mask[t - 1]) steps.push([])
+        steps.at(-1)?.push(terms.shift()!)
+      }
+    }
+    return sum(steps.map((terms) => sum(terms) / terms.length)) / steps.length
+  }
   if (aggregate === 'batch') return sum(perSample.map(sum)) / sum(perSample.map((terms) => terms.length))
   return sum(perSample.map((terms) => sum(terms) / terms.length)) / perSample.length
 }

@@ -4,7 +4,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { countTrained, lossGradients } from '../../../src/models/local/gradients.ts'
 import type { PolicyLossOptions } from '../../../src/models/local/loss.ts'
-import { tokenWeights } from '../../../src/models/local/loss.ts'
+import { sampleWeights } from '../../../src/models/local/loss.ts'
 import { microBatches } from '../../../src/models/local/micro-batches.ts'
 import type { LocalModel } from '../../../src/models/local/params.ts'
 import { createTrainer } from '../../../src/models/local/trainer.ts'
@@ -106,6 +106,7 @@ for (const backend of ['wasm-blas', 'wasm', 'cpu', 'tensorflow'] as const)
   for (const [family, aggregate] of [
     ['qwen2', 'sample'],
     ['qwen3', 'batch'],
+    ['qwen3', 'step'],
   ] as const)
     test(`${backend}, ${family}, ${aggregate}: loss and gradients agree with the float64 reference and its finite differences`, async () => {
       if (!(await tryBackend(backend))) return
@@ -132,7 +133,7 @@ for (const backend of ['wasm-blas', 'wasm', 'cpu', 'tensorflow'] as const)
           samples,
           loss,
         )
-      const shares = tokenWeights(samples.map(countTrained), aggregate)
+      const shares = sampleWeights(samples, aggregate)
       const batch = samples.map((sample, i) => ({ sample, weight: shares[i] }))
       const names = [...model.params.keys()]
       const got = await lossGradients(model, names, batch, loss)
