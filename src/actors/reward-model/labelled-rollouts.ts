@@ -43,7 +43,7 @@ export type Hearing = {
 
 /**
  * Returns what of a config the rollouts follow from, beside the policy's weights. It is a part of the key of a kept start.
- * @example rolloutIdentity(config) // { name: 'alfworld', source: 'generated', ..., temperature: 1, topP: 1 }
+ * @example rolloutIdentity(config) // { name: 'nim', source: 'generated', ..., temperature: 1, topP: 1 }
  */
 export function rolloutIdentity({ environment, policy }: Config): object {
   const { name, source, data, difficulty, seed } = environment
