@@ -121,8 +121,16 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
   let accepted = 0
   let beganMs = 0
   let endedMs = 0
-  for (const { type, data, time } of log.events({
-    types: ['IterationStarted', 'IterationCompleted', 'EvaluationCompleted', 'TaskAccepted', 'RunCompleted'],
+  let stoodMs = 0
+  for (const { type, data, time, position } of log.events({
+    types: [
+      'IterationStarted',
+      'IterationCompleted',
+      'EvaluationCompleted',
+      'TaskAccepted',
+      'RunResumed',
+      'RunCompleted',
+    ],
   })) {
     if (type === 'IterationStarted' && data.iteration === 1) beganMs = time
     if (type === 'EvaluationCompleted') {
@@ -134,6 +142,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
       row.accuracy.push({ iteration: data.iteration, ...data.accuracy })
       row.accepted.push(accepted)
     }
+    if (type === 'RunResumed' && beganMs > 0) stoodMs += time - timeAt(log, position - 1)
     if (type === 'RunCompleted') endedMs = time
   }
   if (endedMs === 0) return null
@@ -143,13 +152,18 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     iteration * splits.length + splits.indexOf(split)
   row.evaluations.sort((a, b) => place(a) - place(b))
   if (!config.adaptation.enabled || setting === 'before') row.accepted = []
-  row.seconds = (endedMs - beganMs) / 1000
+  row.seconds = (endedMs - beganMs - stoodMs) / 1000
   Object.assign(row, measuredByTrajectories(log), {
     costs: costsOf(log),
     staleness: stalenessOf(log),
     writtenTests: writtenTestsOf(log),
   })
   return row
+}
+
+function timeAt(log: LogReader, position: number): number {
+  const [event] = log.events({ from: position, until: position })
+  return event!.time
 }
 
 /** Returns what a run costs beside its seconds and rollouts. A part that is off costs nothing. */

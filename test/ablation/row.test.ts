@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import { uuidv7 } from 'uuidv7'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { rowOf } from '../../src/ablation/row.ts'
+import { CATALOGUE, type NewEvent } from '../../src/events/catalogue.ts'
+import { encodeEnvelope } from '../../src/events/codec.ts'
+import { openLog } from '../../src/events/log.ts'
+import { openLogReader } from '../../src/events/log-reader.ts'
+import { temporaryFolder } from '../support/run.ts'
+import { runStarted } from '../support/toy.ts'
+
+const began: NewEvent = {
+  type: 'IterationStarted',
+  data: { iteration: 1, policyVersion: 0, rewardModelVersion: 0 },
+}
+const resumed: NewEvent = { type: 'RunResumed', data: { reason: 'the head was started again' } }
+const completed: NewEvent = { type: 'RunCompleted', data: { iterations: 1, metrics: {} } }
+
+/** The seconds of a run whose events came at these seconds. */
+function secondsOf(events: readonly (readonly [second: number, event: NewEvent])[]): number | undefined {
+  const path = join(temporaryFolder(), 'events.db')
+  const log = openLog(path, { run: 'a', minFreeBytes: 0 })
+  for (const [second, { type, data }] of events) {
+    const envelope = { id: uuidv7(), type, v: CATALOGUE[type].v, run: 'a', actor: 'head', cause: null, data }
+    log.append([log.check(encodeEnvelope({ ...envelope, time: 1000 * second }))])
+  }
+  log.close()
+  const reader = openLogReader(path)
+  try {
+    return rowOf(reader, 'outcome-only', 1)?.seconds
+  } finally {
+    reader.close()
+  }
+}
+
+test('the seconds of a run are those in which it was played', () => {
+  const steps = [
+    [0, runStarted],
+    [40, began],
+  ] as const
+  assert.is(secondsOf([...steps, [100, completed]]), 60)
+  assert.is(secondsOf([...steps, [50, resumed], [100, completed]]), 50, 'it stood still for 10 seconds')
+  const twice = [...steps, [5_000, resumed], [5_010, resumed], [5_030, completed]] as const
+  assert.is(secondsOf(twice), 20)
+  const early = [
+    [0, runStarted],
+    [30, resumed],
+    [40, began],
+    [100, completed],
+  ] as const
+  assert.is(secondsOf(early), 60, 'before the first iteration nothing is counted')
+  assert.is(secondsOf(steps), undefined)
+})
+
+test.run()
