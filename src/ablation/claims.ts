@@ -32,6 +32,7 @@ const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
   ['outcome+estimate - outcome at equal time', 'outcome-time', 'outcome+estimate-bests'],
   ['outcome+oracle - outcome', 'outcome-only', 'outcome+oracle'],
   ['co-trained judge - fixed judge', 'policy', 'policy+reward'],
+  ['co-trained judge - fixed judge', 'outcome+fixed-judge', 'outcome+judge'],
   ['best of N by written tests - plain', 'outcome+tests', 'outcome+tests'],
   ['co-trained tests - fixed tests', 'outcome+fixed-tests', 'outcome+tests'],
   ['weights at staleness 1 - none', 'staleness-1', 'staleness-1+weights'],

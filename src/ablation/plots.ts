@@ -23,6 +23,7 @@ const COLOURS: Readonly<Record<Shown, string>> = {
   'outcome+estimate+environment': '#6699CC',
   'outcome+estimate-bests': '#0099BB',
   'outcome+estimate-bests+environment': '#004466',
+  'outcome+fixed-judge': '#88CC99',
   'outcome+judge': '#117733',
   'outcome+judge-bests': '#99CC33',
   'outcome+judge-bests+environment': '#556600',

@@ -81,18 +81,18 @@ const JUDGING = [
   'learning.lambda=1',
   'rewardModel.form=estimate',
   'rewardModel.temperature=0',
-  'rewardModel.mode=co-trained',
   // Its start is made once, and takes its time beside other runs.
   'run.deadlines.coldStartSeconds=7200',
 ] as const
 
 /** A step is paid by how much the rest fell. */
 const ESTIMATE = ['learning.reward=progress', ...ESTIMATED] as const
-const JUDGED = ['learning.reward=outlook', ...JUDGING] as const
+const LEARNED = ['learning.reward=outlook', ...JUDGING] as const
+const JUDGED = [...LEARNED, 'rewardModel.mode=co-trained'] as const
 
 /** A step is paid for a new best alone: a detour costs nothing. */
 const ESTIMATE_BESTS = ['learning.reward=best-progress', ...ESTIMATED] as const
-const JUDGED_BESTS = ['learning.reward=best-outlook', ...JUDGING] as const
+const JUDGED_BESTS = ['learning.reward=best-outlook', ...JUDGING, 'rewardModel.mode=co-trained'] as const
 
 /** Parts without a learned judge, and controls: what equal rollouts, equal time or a choice of tasks are worth. */
 const OTHERS = {
@@ -132,6 +132,11 @@ const OTHERS = {
   'outcome+judge': {
     short: 'judge',
     words: [...JUDGED, FIXED_TASKS],
+  },
+  /** The same judge as its start left it: what co-training adds. */
+  'outcome+fixed-judge': {
+    short: 'fixed-judge',
+    words: [...LEARNED, 'rewardModel.mode=fixed', FIXED_TASKS],
   },
   'outcome+judge-bests': {
     short: 'j-bests',

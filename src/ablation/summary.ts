@@ -26,6 +26,8 @@ export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-separate', 'outcome+estimate'],
   ['outcome-only', 'outcome+oracle'],
   ['random-rewriting', 'outcome+environment'],
+  ['outcome-only', 'outcome+fixed-judge'],
+  ['outcome+fixed-judge', 'outcome+judge'],
   ['outcome-only', 'outcome+judge'],
   ['outcome-only', 'outcome+judge-bests'],
   ['outcome+judge', 'outcome+judge-bests'],
