@@ -14,8 +14,13 @@ export function interrupted(): Promise<'SIGINT' | 'SIGTERM'> {
     }
     process.on('SIGINT', stop)
     process.on('SIGTERM', stop)
-    process.once('disconnect', () => stop('SIGINT'))
+    const parentGone = () => {
+      if (!asked) stop('SIGINT')
+    }
+    process.once('disconnect', parentGone)
     // Else the listener keeps a process whose work is done.
     process.channel?.unref()
+    // Its parent may have gone while this process loaded. Without a channel `connected` is undefined.
+    if (process.connected === false) parentGone()
   })
 }

@@ -164,7 +164,7 @@ for options in ({"objective": "best"}, {"ratio": "word"}):
     for (const [name, words] of Object.entries(refused)) assert.match(words, /^Unfit: ./, name)
     assert.match(refused.newer, /'rl-batch\/9', this trainer reads rl-batch\/1/)
     assert.match(refused['no mask'], /segment s has no mask/)
-    assert.match(refused.aggregate, /'median' is not one of sample, batch, constant/)
+    assert.match(refused.aggregate, /'median' is not one of sample, step, batch, constant/)
   })
 
   test('a base that is no folder here, or a GGUF file, is refused by name', async () => {

@@ -18,7 +18,8 @@ export type Words = {
 
 /** @throws RlError `ablate.exists`, `cli.usage`, or what is wrong with the config */
 export function begun(file: string, command: string, { regime, config, set, taskSeed }: Words): Results {
-  if (existsSync(file))
+  // An ablation without a row may be begun otherwise: its first run may have failed by its config.
+  if (existsSync(file) && readResults(file).rows.length > 0)
     throw new RlError(`${file} holds an ablation already`, {
       code: 'ablate.exists',
       hint: '--resume goes on with it; --out FOLDER begins another',

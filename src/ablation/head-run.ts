@@ -2,13 +2,14 @@
  * One run of an ablation: an ordinary head in its own process, started or resumed, and its row at the end.
  */
 import { spawn } from 'node:child_process'
-import { createWriteStream, existsSync, mkdirSync } from 'node:fs'
+import { createWriteStream, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { runFolder } from '../broker/connection.ts'
 import { configKeys, variableOf } from '../config/keys.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
+import { hasBegun } from '../events/starts.ts'
 import { compileCache, nodeWords } from '../package.ts'
 import { takeFileLock } from '../platform/file-lock.ts'
 import { type Row, rowOf } from './row.ts'
@@ -41,7 +42,7 @@ export function runId({ setting, seed }: HeadRun, key: string): string {
 /** The row of a run that an earlier call has completed, else null. */
 export function completedRow(run: HeadRun, key: string): Row | null {
   const { log: path } = runFolder(runId(run, key))
-  if (!existsSync(path)) return null
+  if (!hasBegun(path)) return null
   const log = openLogReader(path)
   try {
     return rowOf(log, run.setting, run.seed)
@@ -60,7 +61,7 @@ export async function playRun(run: HeadRun, options: HeadRunOptions): Promise<Ro
   const { folder, log } = runFolder(id)
   mkdirSync(join(folder, 'logs'), { recursive: true })
   await freeOfWriter(folder, signal)
-  const begun = existsSync(log)
+  const begun = hasBegun(log)
   const words = begun ? [] : options.words.flatMap((word) => ['--set', word])
   const head = spawn(
     process.execPath,

@@ -83,7 +83,7 @@ const measureAcceptances: Measure = async (log, row, { signal, say }) => {
 }
 
 const measureJudges: Measure = async (log, row, { say }) => {
-  if (row.judges !== null || row.judge.length === 0) return false
+  if (row.judges !== null) return false
   const updates = ofType(log, 'RewardModelUpdated')
   const last = updates.findLast(({ data }) => data.checkpoint !== null)?.data.version ?? 0
   if (last === 0) return false

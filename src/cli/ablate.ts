@@ -48,7 +48,7 @@ All settings of a seed share tasks, cold starts and random draws. An iteration h
                     or verdicts: those of the estimate, some of them wrong by chance or by command
   --task-seed N     run S of a setting has the tasks of seed N + S                     (${TASK_SEED})
   --budget MINUTES  begins no run that would probably end later
-  --resume          goes on after the rows in OUT, with the config with which they began
+  --resume          goes on after the rows in OUT, with the config, settings and seeds with which they began
   --regime NAME     config of config/regimes: default, small-pool, weak-start, weak-pool, long, staleness, branching, coding, alfworld, smollm2
   --config FILE     config that the settings change                                    (config/ablation.yaml)
   --set KEY=VALUE   changes one key of it; may be repeated
@@ -66,7 +66,7 @@ rollouts. Two sentences of advice say which keys to set. Ctrl-C pauses the runs,
     const { values } = parseCommandLine(
       {
         options: {
-          seeds: { type: 'string', default: '5' },
+          seeds: { type: 'string' },
           settings: { type: 'string' },
           'task-seed': { type: 'string' },
           regime: { type: 'string' },
@@ -84,7 +84,6 @@ rollouts. Two sentences of advice say which keys to set. Ctrl-C pauses the runs,
       argv,
     )
     if (values.claims) return claim(values.out ?? 'docs/results')
-    const seeds = wholeNumber('--seeds', values.seeds ?? '5', 1)
     const parallel =
       values.parallel === undefined ? availableParallelism() : wholeNumber('--parallel', values.parallel, 1)
     if (values.plan) return plan(values.out ?? 'docs/results', parallel)
@@ -92,7 +91,6 @@ rollouts. Two sentences of advice say which keys to set. Ctrl-C pauses the runs,
       values.budget === undefined
         ? Number.POSITIVE_INFINITY
         : wholeNumber('--budget', values.budget, 1) * 60_000
-    const settings = values.settings === undefined ? null : settingsOf(values.settings)
     const out = values.out ?? 'docs/results'
     const file = join(out, 'ablation.json')
     const command = commandText(argv.filter((word) => word !== '--resume'))
@@ -104,8 +102,17 @@ rollouts. Two sentences of advice say which keys to set. Ctrl-C pauses the runs,
       taskSeed: given === undefined ? undefined : wholeNumber('--task-seed', given),
     }
     const results = values.resume ? resumed(file, words) : begun(file, command, words)
+    const list = values.settings ?? wordBehind('--settings', results)
+    const settings = list === undefined ? null : settingsOf(list)
+    const seeds = wholeNumber('--seeds', values.seeds ?? wordBehind('--seeds', results) ?? '5', 1)
     return ablate(results, { file, out, settings, seeds, parallel, budgetMs, json: values.json ?? false })
   },
+}
+
+/** Returns what stood behind a flag of the command with which an ablation began. So --resume needs no flag again. */
+function wordBehind(flag: string, { command }: Results): string | undefined {
+  const [, word] = command.match(new RegExp(` ${flag}[= ]([\\w+,.-]+)`)) ?? []
+  return word
 }
 
 /** The last line counts the claims. */

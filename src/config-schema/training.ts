@@ -68,7 +68,7 @@ export const training = {
     .enum(['sample', 'step', 'batch', 'constant'])
     .default('batch')
     .describe(
-      'Loss as the token mean within each `sample`, within each `step` (the published one), as the token mean over the `batch`, or as the sum over samples times `constantTokens` (`constant`, Dr. GRPO).',
+      'Loss as the token mean within each `sample`, within each `step` (the published one), or over the `batch`. `constant` divides the sum over samples by `constantTokens` (Dr. GRPO).',
     ),
 }
 

@@ -78,6 +78,8 @@ def _sample(segment):
     starts = sample.step_starts
     if starts is not None and len(starts) > 0 and ((np.diff(starts) <= 0).any() or starts[0] < 0 or starts[-1] >= len(sample.tokens)):
         raise Unfit(f"segment {sample.id}: stepStartsI32 does not rise within its {len(sample.tokens)} tokens")
+    if starts is not None and sample.mask[: starts[0] if len(starts) > 0 else None].any():
+        raise Unfit(f"segment {sample.id}: a trained token lies before its first step")
     _check_allowed(sample)
     return sample
 
@@ -115,8 +117,8 @@ def micro_batches(samples, budget):
 
 
 def token_weights(samples, options):
-    """Per sample the weight of its trained tokens, or an array of weights if they differ: of the mean within samples and then over
-    them, within steps and then over them, over all tokens, or of a constant."""
+    """Per sample the weight of its trained tokens, or an array of weights if they differ. The mean is within samples or steps and
+    then over them, or over all tokens, or the divisor is a constant."""
     if options["aggregate"] not in AGGREGATES:
         raise Unfit(f"aggregate '{options['aggregate']}' is not one of {', '.join(AGGREGATES)}")
     aggregate, total = options["aggregate"], sum(sample.trained for sample in samples)

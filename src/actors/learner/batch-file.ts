@@ -150,6 +150,8 @@ function checkColumns(segment: z.infer<typeof segmentSchema>): void {
   const starts = stepStartsI32 ? readInt32(stepStartsI32) : []
   const odd = starts.findIndex((start, i) => start <= (starts[i - 1] ?? -1) || start >= length)
   if (odd >= 0) refuse(`stepStartsI32 has ${starts[odd]} at ${odd}, of ${length} tokens`)
+  const trained = stepStartsI32 ? segment.maskU8.indexOf(1) : length
+  if (trained >= 0 && trained < (starts[0] ?? length)) refuse(`token ${trained} is trained, and of no step`)
   if (!allowedOffsetsI32 !== !allowedI32) refuse('allowedOffsetsI32 and allowedI32 belong together')
   if (!allowedOffsetsI32 || !allowedI32) return
   if (allowedOffsetsI32.length !== 4 * (length + 1))

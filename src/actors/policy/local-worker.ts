@@ -182,6 +182,7 @@ export async function openLocalPolicy(
       : withOutside(ownBatch, {
           ...{ file: outside, rule: outsideRule, maxSteps: config.environment.maxSteps, opened, log },
           temperature: logprobTemperature(policy) ?? 1,
+          tellsSteps: policy.training.aggregate === 'step',
           use: (version, work) =>
             resident.use(version, ({ model }) => work(model, choiceCodec(model, policy, opened))),
         })

@@ -19,6 +19,8 @@ export type OutsideOptions = {
   readonly maxSteps: number
   /** Temperature of the log-probs that are learned from. */
   readonly temperature: number
+  /** Whether the loss averages within steps. */
+  readonly tellsSteps: boolean
   readonly opened: OpenSetting
   readonly log: LogClient
   /** Does work with the weights of a version. */
@@ -52,7 +54,7 @@ export function withOutside(batchOf: BatchOf, options: OutsideOptions): BatchOf 
       }
     const samples = await options.use(job.parentVersion, async (model, codec) => {
       const made = found.flatMap(({ group, one }) => {
-        const sample = demonstrationSample(codec, one, model.describe().contextTokens)
+        const sample = demonstrationSample(codec, one, model.describe().contextTokens, options.tellsSteps)
         const outcomes = group.rollouts.flatMap((rollout) => values.get(rollout) ?? [])
         return sample ? [{ sample, outcomes, value: one.value }] : []
       })

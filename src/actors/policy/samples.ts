@@ -68,16 +68,19 @@ export type Demonstration = EpisodeText & {
 /**
  * Returns a supervised sample that imitates every action of an episode, under the trie of the allowed actions. The
  * sample is cut to the context. Returns null if the first observation alone is longer.
+ * @param tellsSteps whether the sample says where its steps begin
  */
 export function demonstrationSample(
   codec: Codec,
   { id, goal, observations, actions, admissible }: Demonstration,
   contextTokens: number,
+  tellsSteps = false,
 ): TrainingSample | null {
   const tokens = [...introTokens(codec, goal, itemAt(observations, 0)), codec.turn]
   if (tokens.length > contextTokens) return null
   const mask: number[] = tokens.map(() => 0)
   const allowed: (readonly number[])[] = tokens.map(() => [])
+  const starts: number[] = []
   for (const [step, action] of actions.entries()) {
     const chosen = commandTokens(codec, action)
     const rest = [...observationTokens(codec, itemAt(observations, step + 1)), codec.turn]
@@ -86,6 +89,7 @@ export function demonstrationSample(
       chosen,
       itemAt(admissible, step).map((command) => commandTokens(codec, command)),
     )
+    starts.push(tokens.length)
     tokens.push(...chosen, ...rest)
     mask.push(...path.mask, ...rest.map(() => 0))
     allowed.push(...path.allowed, ...rest.map(() => []))
@@ -97,5 +101,6 @@ export function demonstrationSample(
     advantages: Float32Array.from(mask),
     logprobs: new Float32Array(tokens.length),
     allowed: allowedColumns(allowed),
+    ...(tellsSteps ? { stepStarts: Int32Array.from(starts) } : {}),
   }
 }

@@ -32,6 +32,8 @@ test('columns that do not belong together are refused by name', () => {
     [{ stepStartsI32: int32Column([0, 3]) }, /stepStartsI32 has 3 at 1, of 3 tokens/],
     [{ stepStartsI32: int32Column([1, 1]) }, /stepStartsI32 has 1 at 1/],
     [{ stepStartsI32: int32Column([-1]) }, /stepStartsI32 has -1 at 0/],
+    [{ stepStartsI32: int32Column([2]) }, /token 1 is trained, and of no step/],
+    [{ stepStartsI32: int32Column([]) }, /stepStartsI32 has 0|token 1 is trained/],
     [{ allowedI32: undefined }, /belong together/],
     [{ allowedOffsetsI32: undefined }, /belong together/],
     [{ allowedOffsetsI32: int32Column([0, 0, 2]) }, /allowedOffsetsI32 has 12 bytes/],
