@@ -98,7 +98,11 @@ test('Ctrl-C pauses a run in good order, and it goes on where its log ends', asy
   const first = startHead(root, 'paused', [...SETTINGS, ...notify])
   await until('an iteration', () => eventsOf('paused', ['IterationStarted']).length > 1, 240_000)
   const [, link] = /^ {2}look +(\S+)$/m.exec(first.output()) ?? []
-  assert.match(await headOnPage(link), '"state":"running"')
+  let page = ''
+  await until('the page knows that it runs', async () => {
+    page = await headOnPage(link)
+    return page.includes('"state":"running"')
+  }).catch((error: Error) => assert.unreachable(`${error.message}: ${page}`))
   first.process.kill('SIGINT')
   assert.is(await first.status, 130, first.output())
   const after = await headOnPage(link).catch((error: Error) => error.message)
