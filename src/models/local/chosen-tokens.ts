@@ -1,6 +1,6 @@
 import { itemAt } from '../../item-at.ts'
 import type { LossOptions, TrainingSample } from '../port.ts'
-import { countTrained } from './gradients.ts'
+import { countTrained } from './loss.ts'
 
 /**
  * Picks the tokens to train on if only a share is trained: those with the highest entropy. The bound is the interpolated quantile of

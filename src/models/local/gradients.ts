@@ -2,7 +2,7 @@ import { itemAt } from '../../item-at.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { LossOptions, TrainingSample } from '../port.ts'
 import { type Allowed, headLogprobs, selectRows } from './head.ts'
-import { type LossTerms, policyLoss, readsSamples, supervisedLoss } from './loss.ts'
+import { countTrained, type LossTerms, policyLoss, readsSamples, supervisedLoss } from './loss.ts'
 import { squaredNorm } from './optimizer.ts'
 import { type LocalModel, weight } from './params.ts'
 import { takeScalar } from './take-scalar.ts'
@@ -173,10 +173,4 @@ export function gatherRows(samples: readonly ScoredSample[]): Rows {
   })
   const restricted = allowed.length > 0 ? { offsets, tokens: Int32Array.from(allowed) } : undefined
   return { count, predictors, targets, allowed: restricted, each }
-}
-
-export function countTrained({ mask }: Pick<TrainingSample, 'mask'>): number {
-  let count = 0
-  for (const bit of mask) if (bit) count++
-  return count
 }

@@ -245,11 +245,7 @@ export function sampleWeights(
   samples: readonly Masked[],
   aggregate: PolicyLossOptions['aggregate'],
 ): readonly (number | Float64Array)[] {
-  if (aggregate !== 'step')
-    return tokenWeights(
-      samples.map(({ mask }) => trainedIn(mask)),
-      aggregate,
-    )
+  if (aggregate !== 'step') return tokenWeights(samples.map(countTrained), aggregate)
   const steps = samples.map(stepsIn)
   const count = steps.reduce((sum, own) => sum + own.length, 0)
   return samples.map(({ mask }, i) => {
@@ -260,9 +256,10 @@ export function sampleWeights(
   })
 }
 
-/** Number of trained tokens. */
-function trainedIn(mask: Uint8Array): number {
-  return mask.reduce((sum, bit) => sum + bit, 0)
+export function countTrained({ mask }: Pick<TrainingSample, 'mask'>): number {
+  let count = 0
+  for (const bit of mask) if (bit) count++
+  return count
 }
 
 type Step = { readonly from: number; readonly to: number; readonly trained: number }
@@ -271,7 +268,7 @@ type Step = { readonly from: number; readonly to: number; readonly trained: numb
 function stepsIn({ mask, stepStarts = runStarts(mask) }: Masked): readonly Step[] {
   return Array.from(stepStarts, (from, i) => {
     const to = stepStarts[i + 1] ?? mask.length
-    return { from, to, trained: trainedIn(mask.subarray(from, to)) }
+    return { from, to, trained: countTrained({ mask: mask.subarray(from, to) }) }
   }).filter(({ trained }) => trained > 0)
 }
 

@@ -2,14 +2,8 @@ import { itemAt } from '../../item-at.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { LossOptions, UpdateMetrics, UpdateOptions } from '../port.ts'
 import { chosenTokens } from './chosen-tokens.ts'
-import {
-  countTrained,
-  lossGradients,
-  type RowOptions,
-  type UpdateSample,
-  type WeightedSample,
-} from './gradients.ts'
-import { sampleWeights } from './loss.ts'
+import { lossGradients, type RowOptions, type UpdateSample, type WeightedSample } from './gradients.ts'
+import { countTrained, sampleWeights } from './loss.ts'
 import { microBatches, tokensOf } from './micro-batches.ts'
 import { squaredNorm } from './optimizer.ts'
 import type { LocalModel } from './params.ts'

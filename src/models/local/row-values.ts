@@ -1,6 +1,7 @@
 import * as tf from '../../tensorflow/tensorflow.ts'
 import { checkSample } from './check-update.ts'
-import { countTrained, gatherRows, rowLogprobs, type ScoredSample } from './gradients.ts'
+import { gatherRows, rowLogprobs, type ScoredSample } from './gradients.ts'
+import { countTrained } from './loss.ts'
 import { microBatches } from './micro-batches.ts'
 import type { LocalModel } from './params.ts'
 
