@@ -95,7 +95,9 @@ test('a run that is complete is not begun again: nothing is appended, and a fork
 test('Ctrl-C pauses a run in good order, and it goes on where its log ends', async () => {
   const told = join(root, 'told')
   const notify = [`ui.notify=echo "$RL_EVENT of $RL_RUN" >> '${told}'`, 'ui.actions=false']
-  const first = startHead(root, 'paused', [...SETTINGS, ...notify])
+  // It lasts longer than the page takes to answer on a busy machine.
+  const settings = [...SETTINGS, 'run.iterations=12']
+  const first = startHead(root, 'paused', [...settings, ...notify])
   await until('an iteration', () => eventsOf('paused', ['IterationStarted']).length > 1, 240_000)
   const [, link] = /^ {2}look +(\S+)$/m.exec(first.output()) ?? []
   let page = ''
@@ -113,7 +115,7 @@ test('Ctrl-C pauses a run in good order, and it goes on where its log ends', asy
   const stalls = eventsOf('paused', ['StallDetected']).filter(({ position }) => position > pause.position)
   assert.equal(stalls, [])
   // The same command goes on, whether it repeats its settings or not.
-  const second = startHead(root, 'paused', SETTINGS, {}, ['--no-ui'])
+  const second = startHead(root, 'paused', settings, {}, ['--no-ui'])
   assert.is(await second.status, 0, second.output())
   assert.not.match(second.output(), /^ {2}look +http/m)
   assert.match(second.output(), /^goes on: the head was started again/m)
@@ -121,7 +123,7 @@ test('Ctrl-C pauses a run in good order, and it goes on where its log ends', asy
   // A busy machine may stall a process. A pause that somebody made himself is not told.
   const heard = readFileSync(told, 'utf8').replaceAll('StallDetected of paused\n', '')
   assert.is(heard, 'RunCompleted of paused\n', 'who presses Ctrl-C is not told of it')
-  checkInvariants(root, 'paused')
+  checkInvariants(root, 'paused', 12)
 })
 
 test('a second head on a run is refused, and a config cannot change', async () => {

@@ -1,16 +1,17 @@
-/** Controls of a judge: outcome only with as many rollouts more as its start labels, and with as many seconds. */
+/** Controls of a judge: outcome only with as many rollouts more as its start labels, and with as much processor time. */
 
 import { labelledRollouts } from '../config/labelled-rollouts.ts'
 import { changeConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { judgedOf } from './contrasts.ts'
 import { baseConfig, type Results } from './results.ts'
+import type { Row } from './row.ts'
 import type { Planned } from './schedule.ts'
 import { type Setting, wordsOf } from './settings.ts'
 
 type Named = Pick<Results, 'config' | 'regime'>
 
-/** Returns the settings whose seconds tell how many iterations last as long as those of a judge. */
+/** Returns the settings whose times tell how many iterations last as long as those of a judge. */
 const timedOf = (results: Named) => ['outcome-only', judgedOf(results)] as const
 
 /** Returns the words of `--set` of a run. Controls have iterations of their own. */
@@ -29,19 +30,25 @@ function iterationsOf({ setting, seed }: Planned, results: Results): number | nu
     return run.iterations + Math.ceil(labelledRollouts(judged) / each)
   }
   if (setting !== 'outcome-time') return null
-  const [outcome, judged] = timedOf(results).map((name) => secondsOf(name, seed, results))
-  return outcome && judged ? Math.max(1, Math.round((run.iterations * judged) / outcome)) : null
+  const [outcome, judged] = timedOf(results).map((name) => rowOf(name, seed, results))
+  if (!outcome || !judged) return null
+  const share =
+    ratio(judged.processorSeconds, outcome.processorSeconds) ?? ratio(judged.seconds, outcome.seconds)
+  return share === null ? null : Math.max(1, Math.round(run.iterations * share))
 }
 
-function secondsOf(setting: Setting, seed: number, { rows }: Pick<Results, 'rows'>): number | undefined {
-  return rows.find((row) => row.setting === setting && row.seed === seed)?.seconds
+function ratio(over: number | null, under: number | null): number | null {
+  return over && under ? over / under : null
+}
+
+function rowOf(setting: Setting, seed: number, { rows }: Pick<Results, 'rows'>): Row | undefined {
+  return rows.find((row) => row.setting === setting && row.seed === seed)
 }
 
 /** Returns true if the rows are there that the run's words are made from. */
 export function isReady({ setting, seed }: Planned, results: Results): boolean {
   return (
-    setting !== 'outcome-time' ||
-    timedOf(results).every((name) => secondsOf(name, seed, results) !== undefined)
+    setting !== 'outcome-time' || timedOf(results).every((name) => rowOf(name, seed, results) !== undefined)
   )
 }
 
@@ -51,7 +58,7 @@ export function checkTimed(runs: readonly Planned[], results: Results): void {
   for (const run of runs.filter(({ setting }) => setting === 'outcome-time'))
     for (const setting of timed)
       if (
-        secondsOf(setting, run.seed, results) === undefined &&
+        rowOf(setting, run.seed, results) === undefined &&
         !runs.some((other) => other.setting === setting && other.seed === run.seed)
       )
         throw new RlError(

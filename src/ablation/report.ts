@@ -83,6 +83,7 @@ const COSTS: readonly Figure[] = [
   ({ costs }) => costs?.labelled ?? null,
   ({ costs }) => costs?.demonstrations ?? null,
   ({ costs }) => costs?.tokens ?? null,
+  ({ processorSeconds }) => processorSeconds,
   ({ seconds }) => seconds,
 ]
 
@@ -103,6 +104,7 @@ function successTable(rows: readonly Row[]): string {
       'labelled',
       'demonstrations',
       'tokens',
+      'processor seconds',
       'seconds',
     ],
     settingsIn(rows).map((setting) => {

@@ -26,6 +26,8 @@ export const rowSchema = z.strictObject({
   codeVersion: z.string(),
   /** From the start of the first iteration to the end of the run. */
   seconds: z.number(),
+  /** Processor seconds of its iterations, all roles together. Evaluations are not in it. Null in older files. */
+  processorSeconds: z.number().nullable().default(null),
   /** Number of rollouts of training tasks and candidates. */
   rollouts: count,
   /** Steps that these played themselves: a branch counts its tail alone. Null in older files. */
@@ -105,6 +107,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     configDigest: started.configDigest,
     codeVersion: started.codeVersion,
     seconds: 0,
+    processorSeconds: null,
     rollouts: 0,
     steps: null,
     costs: null,
@@ -130,6 +133,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
       'TaskAccepted',
       'RunResumed',
       'RunCompleted',
+      'ProcessorTimeMeasured',
     ],
   })) {
     if (type === 'IterationStarted' && data.iteration === 1) beganMs = time
@@ -142,6 +146,8 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
       row.accuracy.push({ iteration: data.iteration, ...data.accuracy })
       row.accepted.push(accepted)
     }
+    if (type === 'ProcessorTimeMeasured')
+      for (const ms of Object.values(data.ms)) row.processorSeconds = (row.processorSeconds ?? 0) + ms / 1000
     if (type === 'RunResumed' && beganMs > 0) stoodMs += time - timeAt(log, position - 1)
     if (type === 'RunCompleted') endedMs = time
   }

@@ -44,6 +44,11 @@ test('equal time waits for both rows of its seed, and has their share of iterati
   ]
   assert.is(isReady(run, { ...empty, rows: rows.slice(0, 1) }), false)
   assert.ok(wordsOfRun(run, { ...empty, rows }).includes('run.iterations=30'))
+  const told = rows.map((row, index) => ({ ...row, processorSeconds: index === 0 ? 40 : 120 }))
+  assert.ok(
+    wordsOfRun(run, { ...empty, rows: told }).includes('run.iterations=45'),
+    'processor time, if told',
+  )
   assert.throws(() => checkTimed([run], empty), /policy\+reward is not played|outcome-only is not played/)
   checkTimed([run], { ...empty, rows })
 

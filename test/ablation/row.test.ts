@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { rowOf } from '../../src/ablation/row.ts'
+import { type Row, rowOf } from '../../src/ablation/row.ts'
 import { CATALOGUE, type NewEvent } from '../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../src/events/codec.ts'
 import { openLog } from '../../src/events/log.ts'
@@ -17,8 +17,10 @@ const began: NewEvent = {
 const resumed: NewEvent = { type: 'RunResumed', data: { reason: 'the head was started again' } }
 const completed: NewEvent = { type: 'RunCompleted', data: { iterations: 1, metrics: {} } }
 
-/** The seconds of a run whose events came at these seconds. */
-function secondsOf(events: readonly (readonly [second: number, event: NewEvent])[]): number | undefined {
+type Timed = readonly (readonly [second: number, event: NewEvent])[]
+
+/** The row of a run whose events came at these seconds. */
+function rowFrom(events: Timed): Row | null {
   const path = join(temporaryFolder(), 'events.db')
   const log = openLog(path, { run: 'a', minFreeBytes: 0 })
   for (const [second, { type, data }] of events) {
@@ -28,11 +30,32 @@ function secondsOf(events: readonly (readonly [second: number, event: NewEvent])
   log.close()
   const reader = openLogReader(path)
   try {
-    return rowOf(reader, 'outcome-only', 1)?.seconds
+    return rowOf(reader, 'outcome-only', 1)
   } finally {
     reader.close()
   }
 }
+
+function secondsOf(events: Timed): number | undefined {
+  return rowFrom(events)?.seconds
+}
+
+test('the processor seconds of a run are those of its iterations, all roles together', () => {
+  const measured = (iteration: number, ms: Record<string, number>): [number, NewEvent] => [
+    50,
+    { type: 'ProcessorTimeMeasured', data: { iteration, ms } },
+  ]
+  const run = [
+    [0, runStarted],
+    [40, began],
+    measured(1, { policy: 2_000, head: 500 }),
+    measured(2, { policy: 1_000 }),
+    [100, completed],
+  ] as const
+  assert.is(rowFrom(run)?.processorSeconds, 3.5)
+  const older = run.filter(([, { type }]) => type !== 'ProcessorTimeMeasured')
+  assert.is(rowFrom(older)?.processorSeconds, null, 'logs of 0.2 do not tell it')
+})
 
 test('the seconds of a run are those in which it was played', () => {
   const steps = [

@@ -16,6 +16,7 @@ import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import type { ActorStatus } from '../runtime/status.ts'
 import { isProcess, openLeases, VACANT_BEATS } from './leases.ts'
 import type { Admit } from './log-service.ts'
+import { openProcessorTimes } from './processor-times.ts'
 import { perMinuteOf, rateAfter, type WorkRate } from './work-rate.ts'
 
 export type Watch = {
@@ -74,6 +75,7 @@ export const HEARTBEAT = z.object({
   waitsInAll: z.number(),
   startedAt: z.number(),
   rssMb: z.number(),
+  processorMs: z.number().nonnegative().max(1e12).optional(),
   slots: z.int().nonnegative().optional(),
   done: z.int().nonnegative().optional(),
   roundTripMs: z.number().nonnegative().optional(),
@@ -108,6 +110,8 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
     platform,
     heardAt: (worker) => entries.get(worker)?.heardAt,
   })
+  const processorTimes = openProcessorTimes(clock.now())
+  let tell: ((event: NewEvent) => void) | null = null
   let leave: (() => void)[] = []
 
   for (const { data } of log.events({ types: ['ActorStarted'] })) leases.take(data)
@@ -132,6 +136,7 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
       const heardAt = clock.monotonic()
       const rate = rateAfter(entries.get(status.worker)?.rate, status.done ?? 0, heardAt)
       entries.set(status.worker, { status, heardAt, stalled: false, rate, ...clockOf(status, clock.now()) })
+      processorTimes.hear(status)
     }
   }
 
@@ -186,11 +191,16 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
   return {
     admit: leases.admit,
     observe(events) {
-      for (const { event } of events)
+      for (const { event } of events) {
         if (event.envelope.type === 'ActorStarted') leases.take(event.envelope.data)
+        const measured = processorTimes.see(event.envelope)
+        // These events are not published yet.
+        if (measured !== null) clock.soon(() => tell?.(measured))
+      }
     },
     start(bus, report) {
       const interval = heartbeatMs / 8
+      tell = report
       let lookedAt = clock.monotonic()
       leave = [
         bus.subscribe(subjects.tapOf('heartbeat', '*'), ({ subject, body }) => {
@@ -232,6 +242,7 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
       return heard.length === 0 ? null : clock.monotonic() - Math.max(...turnedAt)
     },
     stop() {
+      tell = null
       for (const unsubscribe of leave) unsubscribe()
     },
   }

@@ -2,6 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { pack } from '../../events/msgpack.ts'
 import { connectPatiently } from '../../events/nats/connect.ts'
+import { processorMs } from '../../platform/processor-time.ts'
 import type { PulseThreadData } from './pulse.ts'
 import type { ActorStatus } from './status.ts'
 
@@ -26,5 +27,6 @@ setInterval(() => {
   const now = performance.now()
   if (status === null || now < dueMs || !bus.connected()) return
   dueMs = now + AGAIN_BEATS * everyMs
-  bus.publish(subject, pack({ ...status, at: Date.now(), blockedMs: Math.round(now - turnedMs) }))
+  const told = { processorMs: processorMs(), at: Date.now(), blockedMs: Math.round(now - turnedMs) }
+  bus.publish(subject, pack({ ...status, ...told }))
 }, everyMs / 16)

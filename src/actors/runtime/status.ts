@@ -1,6 +1,7 @@
 import type { Role } from '../../events/envelope.ts'
 import type { Platform } from '../../platform/platform.ts'
 import { processText } from '../../platform/process-id.ts'
+import { processorMs } from '../../platform/processor-time.ts'
 import type { DeciderHost } from './decider-host.ts'
 import { slotsOf } from './take-queues.ts'
 import type { OpenWaits, Wait } from './waits.ts'
@@ -26,6 +27,8 @@ export type ActorStatus = {
   readonly waitsInAll: number
   readonly startedAt: number
   readonly rssMb: number
+  /** Processor time of its process since it began, all threads together. Older actors do not tell it. */
+  readonly processorMs?: number
   /** Pieces of work that it takes from queues at a time, and those that it has done. Older actors tell neither. */
   readonly slots?: number
   readonly done?: number
@@ -109,6 +112,7 @@ export function openStatus(options: StatusOptions): Status {
         waitsInAll: listed.length,
         startedAt,
         rssMb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
+        processorMs: processorMs(),
         slots: slotsOf(worker),
         done: done(),
         ...(roundTripMs === undefined ? {} : { roundTripMs }),

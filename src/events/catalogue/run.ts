@@ -157,6 +157,19 @@ export const runEvents = {
     key: () => null,
     reproducible: false,
   }),
+  ProcessorTimeMeasured: define({
+    v: 1,
+    by: ['head'],
+    summary:
+      'Processor time that the roles took to play and to learn in an iteration, as their heartbeats told it. Its evaluation is not in it, nor are child processes, e.g. browsers.',
+    schema: z.strictObject({
+      iteration: count,
+      /** Milliseconds by role: all its processes and their threads. */
+      ms: z.record(z.string(), z.number().nonnegative()),
+    }),
+    key: () => null,
+    reproducible: false,
+  }),
   HostSetAside: define({
     v: 1,
     by: ['head'],

@@ -58,6 +58,7 @@ export const ANSWERS: { readonly [T in EventType]: Answer<T> } = {
   ActorStarted: { unasked: always },
   ActorFailed: { unasked: always },
   HostSetAside: { unasked: never },
+  ProcessorTimeMeasured: { unasked: never },
   CheckpointsCollected: { unasked: never },
   StallDetected: { unasked: always },
   WorkFailed: { unasked: failedUnasked, over: ({ done }) => done },
