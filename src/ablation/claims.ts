@@ -116,7 +116,7 @@ function commandOf({ command, taskSeed, rows }: Results, pair: readonly Setting[
     (word, index) => !REPLACED.includes(word) && !REPLACED.includes(words[index - 1] ?? ''),
   )
   const seeds = Math.max(...pair.flatMap((setting) => ofSetting(rows, setting).map(({ seed }) => seed)))
-  // Equal time is measured by the seconds of outcomes alone.
+  // Equal time is measured by the rows of outcomes alone.
   const played: readonly Setting[] = pair.includes('outcome-time') ? ['outcome-only', ...pair] : pair
   const own = ['--settings', [...new Set(played)].join(','), '--seeds', seeds, '--task-seed', taskSeed]
   const folder = played.map((setting) => SETTINGS[setting].short).join('-')

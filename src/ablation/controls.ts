@@ -30,7 +30,7 @@ function iterationsOf({ setting, seed }: Planned, results: Results): number | nu
     return run.iterations + Math.ceil(labelledRollouts(judged) / each)
   }
   if (setting !== 'outcome-time') return null
-  const [outcome, judged] = timedOf(results).map((name) => rowOf(name, seed, results))
+  const [outcome, judged] = timedOf(results).map((name) => rowFor(name, seed, results))
   if (!outcome || !judged) return null
   const share =
     ratio(judged.processorSeconds, outcome.processorSeconds) ?? ratio(judged.seconds, outcome.seconds)
@@ -41,14 +41,14 @@ function ratio(over: number | null, under: number | null): number | null {
   return over && under ? over / under : null
 }
 
-function rowOf(setting: Setting, seed: number, { rows }: Pick<Results, 'rows'>): Row | undefined {
+function rowFor(setting: Setting, seed: number, { rows }: Pick<Results, 'rows'>): Row | undefined {
   return rows.find((row) => row.setting === setting && row.seed === seed)
 }
 
 /** Returns true if the rows are there that the run's words are made from. */
 export function isReady({ setting, seed }: Planned, results: Results): boolean {
   return (
-    setting !== 'outcome-time' || timedOf(results).every((name) => rowOf(name, seed, results) !== undefined)
+    setting !== 'outcome-time' || timedOf(results).every((name) => rowFor(name, seed, results) !== undefined)
   )
 }
 
@@ -58,7 +58,7 @@ export function checkTimed(runs: readonly Planned[], results: Results): void {
   for (const run of runs.filter(({ setting }) => setting === 'outcome-time'))
     for (const setting of timed)
       if (
-        rowOf(setting, run.seed, results) === undefined &&
+        rowFor(setting, run.seed, results) === undefined &&
         !runs.some((other) => other.setting === setting && other.seed === run.seed)
       )
         throw new RlError(

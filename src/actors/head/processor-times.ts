@@ -21,7 +21,8 @@ const MOST_PROCESSES = 1024
 export function openProcessorTimes(since: number): ProcessorTimes {
   /** Last told by each process. Actors of one process tell the same. */
   const last = new Map<string, number>()
-  let iteration: number | null = null
+  /** Iterations that began and are not measured yet. If they overlap, time counts to the one that is over first. */
+  const open = new Set<number>()
   let ms: Record<string, number> = {}
 
   return {
@@ -34,16 +35,18 @@ export function openProcessorTimes(since: number): ProcessorTimes {
     },
     see({ type, data }) {
       if (type === 'IterationStarted') {
-        iteration = data.iteration
-        ms = {}
+        if (open.size === 0) ms = {}
+        open.add(data.iteration)
+        return null
       }
       const evaluates = type === 'TrajectoryCompleted' && data.purpose === 'evaluation'
-      if (!(evaluates || type === 'IterationCompleted') || data.iteration !== iteration) return null
-      if (iteration === 0) return null // it only evaluates
-      const found = { iteration, ms }
-      iteration = null
+      if (!evaluates && type !== 'IterationCompleted') return null
+      const { iteration } = data
+      // Iteration 0 only evaluates.
+      if (!open.delete(iteration) || iteration === 0) return null
+      const found = ms
       ms = {}
-      return { type: 'ProcessorTimeMeasured', data: found }
+      return { type: 'ProcessorTimeMeasured', data: { iteration, ms: found } }
     },
   }
 }

@@ -16,6 +16,7 @@ import { openHostFacts } from './hosts.ts'
 import { limitsOf, openAsked } from './limits.ts'
 import type { LiveRun } from './liveness.ts'
 import { type LogService, startLogService } from './log-service.ts'
+import { openProcessorTimes } from './processor-times.ts'
 import { queueDepths } from './queue-depths.ts'
 import { openReplica, type Replica, recordsOf } from './replica.ts'
 import { type AsideHost, openSetAsides } from './set-asides.ts'
@@ -126,7 +127,8 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     const asked = openAsked(log)
     // Processes that outlived the last head do not start again.
     for (const event of log.events({ types: ['ActorStarted', 'IterationStarted'] })) setAsides.see(event)
-    const watch = watchActors(log, { heartbeatMs, platform })
+    const processorTimes = openProcessorTimes(platform.clock.now())
+    const watch = watchActors(log, { heartbeatMs, platform, heard: processorTimes.hear })
     const started = await startLogService({
       log,
       bus,
@@ -142,11 +144,11 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
         hostFacts.observe(events)
         for (const { event } of events) {
           asked.see(event.envelope)
-          const found = setAsides.see(event.envelope)
-          if (found === null) continue
-          setAsides.see({ ...found, actor: 'head', cause: event.envelope.id })
+          const aside = setAsides.see(event.envelope)
+          if (aside !== null) setAsides.see({ ...aside, actor: 'head', cause: event.envelope.id })
           // These events are not published yet.
-          platform.clock.soon(() => tell(found))
+          for (const found of [aside, processorTimes.see(event.envelope)])
+            if (found !== null) platform.clock.soon(() => tell(found))
         }
       },
       aside: () => asideNow(setAsides.now(), watch.actors),

@@ -16,7 +16,6 @@ import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import type { ActorStatus } from '../runtime/status.ts'
 import { isProcess, openLeases, VACANT_BEATS } from './leases.ts'
 import type { Admit } from './log-service.ts'
-import { openProcessorTimes } from './processor-times.ts'
 import { perMinuteOf, rateAfter, type WorkRate } from './work-rate.ts'
 
 export type Watch = {
@@ -98,9 +97,17 @@ const SILENT_BEATS = 1.6
 /** Time for which a silent actor is still told of. */
 const FORGET_MS = 900_000
 
-export type WatchOptions = { readonly heartbeatMs: number; readonly platform?: Platform }
+export type WatchOptions = {
+  readonly heartbeatMs: number
+  readonly platform?: Platform
+  /** Hears each heartbeat that was taken. */
+  readonly heard?: (status: ActorStatus) => void
+}
 
-export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlatform }: WatchOptions): Watch {
+export function watchActors(
+  log: LogReader,
+  { heartbeatMs, platform = systemPlatform, heard }: WatchOptions,
+): Watch {
   const { clock } = platform
   const subjects = subjectsOf(log.run)
   const entries = new Map<string, Entry>()
@@ -110,8 +117,6 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
     platform,
     heardAt: (worker) => entries.get(worker)?.heardAt,
   })
-  const processorTimes = openProcessorTimes(clock.now())
-  let tell: ((event: NewEvent) => void) | null = null
   let leave: (() => void)[] = []
 
   for (const { data } of log.events({ types: ['ActorStarted'] })) leases.take(data)
@@ -136,7 +141,7 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
       const heardAt = clock.monotonic()
       const rate = rateAfter(entries.get(status.worker)?.rate, status.done ?? 0, heardAt)
       entries.set(status.worker, { status, heardAt, stalled: false, rate, ...clockOf(status, clock.now()) })
-      processorTimes.hear(status)
+      heard?.(status)
     }
   }
 
@@ -191,16 +196,11 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
   return {
     admit: leases.admit,
     observe(events) {
-      for (const { event } of events) {
+      for (const { event } of events)
         if (event.envelope.type === 'ActorStarted') leases.take(event.envelope.data)
-        const measured = processorTimes.see(event.envelope)
-        // These events are not published yet.
-        if (measured !== null) clock.soon(() => tell?.(measured))
-      }
     },
     start(bus, report) {
       const interval = heartbeatMs / 8
-      tell = report
       let lookedAt = clock.monotonic()
       leave = [
         bus.subscribe(subjects.tapOf('heartbeat', '*'), ({ subject, body }) => {
@@ -242,7 +242,6 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
       return heard.length === 0 ? null : clock.monotonic() - Math.max(...turnedAt)
     },
     stop() {
-      tell = null
       for (const unsubscribe of leave) unsubscribe()
     },
   }

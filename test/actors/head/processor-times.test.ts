@@ -55,6 +55,18 @@ test('processes count once, and not what they computed before this head began', 
   assert.is(times.see(ends(5)), null, 'this head did not begin it')
 })
 
+test('no time is lost if iterations overlap', () => {
+  const times = openProcessorTimes(0)
+  times.see(starts(1))
+  times.hear({ ...policy, processorMs: 1_000 })
+  times.see(starts(2))
+  times.hear({ ...policy, processorMs: 1_500 })
+  assert.equal(times.see(ends(1))?.data, { iteration: 1, ms: { policy: 1_500 } })
+  times.see(starts(3))
+  times.hear({ ...policy, processorMs: 1_700 })
+  assert.equal(times.see(ends(2))?.data, { iteration: 2, ms: { policy: 200 } })
+})
+
 test('invented processes do not fill the memory', () => {
   const times = openProcessorTimes(0)
   times.see(starts(1))
