@@ -29,47 +29,65 @@ export type ScheduleOptions = {
   readonly mayBegin: () => boolean
   /** Whether a run has what it needs from others. Default: all have. */
   readonly isReady?: (run: Planned) => boolean
-  readonly play: (run: Planned) => Promise<void>
+  /** Names of the cold starts that a run takes. Runs with a name in common share that start. Default: one for each seed. */
+  readonly startsOf?: (run: Planned) => readonly string[]
+  /** Plays a run, and calls `started` once the run's cold starts are made. */
+  readonly play: (run: Planned, started: () => void) => Promise<void>
 }
 
 /**
- * Plays the runs in their order. The first run of a seed makes the cold start that the seed's other runs take
- * from the cache. So these wait for it. Runs of other seeds need not wait. After the first error no run
- * begins. The error is thrown when all are over.
+ * Plays the runs in their order. The first run that takes a cold start makes it, and others take it from the
+ * cache. So they wait until it is made, and runs with other starts take their place. After the first error no
+ * run begins. The error is thrown when all are over.
  */
 export async function playAll(
   runs: readonly Planned[],
-  { parallel, mayBegin, isReady = () => true, play }: ScheduleOptions,
+  { parallel, mayBegin, isReady = () => true, startsOf = ofItsSeed, play }: ScheduleOptions,
 ): Promise<void> {
   const waiting = [...runs]
-  const first = new Set<number>()
-  const ready = new Set<number>()
+  const begun = new Set<string>()
+  const made = new Set<string>()
   const active = new Set<Promise<void>>()
   let failure: unknown = null
+  let wake = () => {}
 
-  const next = () => waiting.findIndex((run) => (!first.has(run.seed) || ready.has(run.seed)) && isReady(run))
+  const next = () =>
+    waiting.findIndex(
+      (run) => isReady(run) && startsOf(run).every((name) => !begun.has(name) || made.has(name)),
+    )
 
   async function one(run: Planned): Promise<void> {
+    const started = () => {
+      for (const name of startsOf(run)) made.add(name)
+      wake()
+    }
     try {
-      await play(run)
-      ready.add(run.seed)
+      await play(run, started)
+      started()
     } catch (error) {
       failure ??= error
     }
   }
 
   for (;;) {
+    const woken = new Promise<void>((resolve) => {
+      wake = resolve
+    })
     while (active.size < parallel && failure === null) {
       const index = next()
       if (index < 0 || !mayBegin()) break
       const [run] = waiting.splice(index, 1)
       if (run === undefined) break
-      first.add(run.seed)
+      for (const name of startsOf(run)) begun.add(name)
       const played = one(run).finally(() => active.delete(played))
       active.add(played)
     }
     if (active.size === 0) break
-    await Promise.race(active)
+    await Promise.race([...active, woken])
   }
   if (failure !== null) throw failure
+}
+
+function ofItsSeed({ seed }: Planned): readonly string[] {
+  return [`policy ${seed}`]
 }

@@ -22,6 +22,7 @@ import {
   settingsOf,
   TASK_SEED,
 } from '../ablation/settings.ts'
+import { isPlaying, sharedStarts } from '../ablation/shared-starts.ts'
 import { duration } from '../actors/head/terminal/progress.ts'
 import { runsFolder } from '../broker/connection.ts'
 import { parseCommandLine, printJson, printLine, shellWord, wholeNumber } from '../command-line.ts'
@@ -179,7 +180,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
     if (json) printJson(row)
   }
 
-  async function play(run: HeadRun): Promise<void> {
+  async function play(run: HeadRun, started: () => void): Promise<void> {
     const name = `${run.setting} seed ${run.seed}`
     const there = completedRow(run, key)
     if (there !== null) {
@@ -189,6 +190,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
       return
     }
     say(`${name}: ${runId(run, key)} begins`)
+    const isTold = toldLines()
     const beganMs = performance.now()
     const row = await playRun(run, {
       key,
@@ -196,7 +198,8 @@ async function ablate(results: Results, options: Options): Promise<number> {
       words: wordsOfRun(run, results),
       signal: stop.signal,
       onLine: (line) => {
-        if (/^(evaluation|stalled|failed|iteration \d*[05]\/)/.test(line)) say(`${name}: ${line}`)
+        if (isPlaying(line)) started()
+        if (isTold(line)) say(`${name}: ${line}`)
       },
     })
     if (row === null) return
@@ -218,6 +221,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
       parallel,
       mayBegin: () => !stop.signal.aborted && performance.now() - startedMs + mean(lasted) < budgetMs,
       isReady: (run) => isReady(run, results),
+      startsOf: (run) => sharedStarts(run, results),
       play,
     })
     await measureAgain(results, { signal: stop.signal, say, keep: () => writeResults(file, results) })
@@ -240,6 +244,17 @@ async function ablate(results: Results, options: Options): Promise<number> {
 function writeReport(out: string, results: Results): void {
   mkdirSync(out, { recursive: true })
   for (const [name, text] of Object.entries(reportFiles(results))) writeFileSync(join(out, name), text)
+}
+
+/** Returns a choice of a head's lines: what a person waits for, and of cold starts one line a minute. */
+function toldLines(): (line: string) => boolean {
+  let toldMs = performance.now()
+  return (line) => {
+    if (/^(evaluation|stalled|failed|iteration \d*[05]\/)/.test(line)) return true
+    if (!line.includes('cold start: ') || performance.now() - toldMs < 60_000) return false
+    toldMs = performance.now()
+    return true
+  }
 }
 
 function gainText({ evaluations }: Row): string {

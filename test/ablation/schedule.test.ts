@@ -8,13 +8,25 @@ const nameOf = ({ setting, seed }: Planned) => `${setting}/${seed}`
 /** Plays by hand: what began and has not ended yet, and an end for each. */
 function table() {
   const open = new Map<string, () => void>()
+  const starting = new Map<string, () => void>()
+  const turns = async () => {
+    for (let turn = 0; turn < 10; turn++) await Promise.resolve()
+  }
   return {
     open,
-    play: (run: Planned) => new Promise<void>((resolve) => open.set(nameOf(run), resolve)),
+    play(run: Planned, started: () => void) {
+      starting.set(nameOf(run), started)
+      return new Promise<void>((resolve) => open.set(nameOf(run), resolve))
+    },
+    /** The run's cold starts are made. It plays on. */
+    async started(name: string) {
+      starting.get(name)?.()
+      await turns()
+    },
     async end(name: string) {
       open.get(name)?.()
       open.delete(name)
-      for (let turn = 0; turn < 10; turn++) await Promise.resolve()
+      await turns()
     },
   }
 }
@@ -36,6 +48,24 @@ test('the first run of a seed is alone of its seed until it has ended; another s
   await end('outcome-only/1')
   assert.equal([...open.keys()], ['outcome-only/2', 'policy/2'])
   await end('outcome-only/2')
+  await end('policy/2')
+  await all
+})
+
+test('while a run makes the start of a judge, runs without that judge take the place of those with it', async () => {
+  const { open, play, started, end } = table()
+  const startsOf = ({ setting, seed }: Planned) =>
+    setting === 'policy' ? [`policy ${seed}`, 'judge'] : [`policy ${seed}`]
+  const runs = plannedRuns(['policy', 'outcome-only'], 2, [])
+  const all = playAll(runs, { parallel: 2, mayBegin: () => true, startsOf, play })
+  assert.equal([...open.keys()], ['policy/1', 'outcome-only/2'])
+  await end('outcome-only/2')
+  assert.equal([...open.keys()], ['policy/1'], 'the other runs wait for a start')
+  await started('policy/1')
+  assert.equal([...open.keys()], ['policy/1', 'outcome-only/1'], 'its starts are made, and it is not over')
+  await end('outcome-only/1')
+  assert.equal([...open.keys()], ['policy/1', 'policy/2'])
+  await end('policy/1')
   await end('policy/2')
   await all
 })
