@@ -32,13 +32,16 @@ function iterationsOf({ setting, seed }: Planned, results: Results): number | nu
   if (setting !== 'outcome-time') return null
   const [outcome, judged] = timedOf(results).map((name) => rowFor(name, seed, results))
   if (!outcome || !judged) return null
-  const share =
-    ratio(judged.processorSeconds, outcome.processorSeconds) ?? ratio(judged.seconds, outcome.seconds)
-  return share === null ? null : Math.max(1, Math.round(run.iterations * share))
+  // Seconds hold evaluations, which both share. Processor time holds no waiting, e.g. for pages. The control gets the more of both.
+  const share = Math.max(
+    ratio(judged.processorSeconds, outcome.processorSeconds),
+    ratio(judged.seconds, outcome.seconds),
+  )
+  return share === 0 ? null : Math.max(1, Math.round(run.iterations * share))
 }
 
-function ratio(over: number | null, under: number | null): number | null {
-  return over && under ? over / under : null
+function ratio(over: number | null, under: number | null): number {
+  return over && under ? over / under : 0
 }
 
 function rowFor(setting: Setting, seed: number, { rows }: Pick<Results, 'rows'>): Row | undefined {
@@ -65,7 +68,7 @@ export function checkTimed(runs: readonly Planned[], results: Results): void {
           `setting outcome-time lasts as long as a judged run, and ${setting} is not played`,
           {
             code: 'ablate.lacks-part',
-            hint: `add ${timed.join(' and ')} to --settings`,
+            hint: `add ${timed.join(' and ')} to --settings, or name another judge, e.g. --set evaluation.contrast='outcome+estimate - outcome-only'`,
           },
         )
 }

@@ -13,7 +13,17 @@ import { stalenessOf, stalenessSchema } from './staleness.ts'
 import { writtenTestsOf, writtenTestsSchema } from './written-tests.ts'
 
 const count = z.int().nonnegative()
-const tally = z.strictObject({ successes: count, n: count })
+/** A share with its counts, and what it is the share of. */
+function tally<Shape extends z.ZodRawShape>(of: Shape) {
+  const counts = { successes: count, n: count }
+  return z.strictObject({ ...of, ...counts }).refine(isShare, 'successes: more than n')
+}
+
+function isShare(value: object): boolean {
+  const { successes, n } = value as { successes: number; n: number }
+  return successes <= n
+}
+
 const versions = z.strictObject({ first: z.number(), last: z.number() })
 
 export const rowSchema = z.strictObject({
@@ -25,9 +35,14 @@ export const rowSchema = z.strictObject({
   configDigest: z.string(),
   codeVersion: z.string(),
   /** From the start of the first iteration to the end of the run. */
-  seconds: z.number(),
-  /** Processor seconds of its iterations, all roles together. Evaluations are not in it. Null in older files. */
-  processorSeconds: z.number().nullable().default(null),
+  seconds: z.number().nonnegative(),
+  /** From the first start of its head to its end: cold starts and the first evaluation too. Null in older files. */
+  elapsedSeconds: z.number().nonnegative().nullable().default(null),
+  /**
+   * Processor seconds of its iterations, all roles together. Evaluations are not in it. Null if an iteration was not measured whole: a
+   * head ended in it, or the file is older.
+   */
+  processorSeconds: z.number().nonnegative().nullable().default(null),
   /** Number of rollouts of training tasks and candidates. */
   rollouts: count,
   /** Steps that these played themselves: a branch counts its tail alone. Null in older files. */
@@ -44,11 +59,9 @@ export const rowSchema = z.strictObject({
     })
     .nullable()
     .default(null),
-  evaluations: z.array(
-    z.strictObject({ iteration: count, split: z.string(), ...tally.shape, steps: z.number() }),
-  ),
+  evaluations: z.array(tally({ iteration: count, split: z.string(), steps: z.number() })),
   /** Accuracy on the training tasks that an iteration played. */
-  accuracy: z.array(z.strictObject({ iteration: count, ...tally.shape })),
+  accuracy: z.array(tally({ iteration: count })),
   /** [iterations] number of tasks accepted so far. Empty without adaptation. */
   accepted: z.array(count),
   /**
@@ -76,7 +89,7 @@ export const rowSchema = z.strictObject({
     .nullable(),
   /** Success of the last policy at a lower temperature, on the tasks of the last evaluation. Null if that was not measured. */
   cooler: z
-    .array(z.strictObject({ split: z.string(), ...tally.shape }))
+    .array(tally({ split: z.string() }))
     .nullable()
     .default(null),
   /**
@@ -107,6 +120,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     configDigest: started.configDigest,
     codeVersion: started.codeVersion,
     seconds: 0,
+    elapsedSeconds: null,
     processorSeconds: null,
     rollouts: 0,
     steps: null,
@@ -121,12 +135,17 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     staleness: null,
     writtenTests: null,
   }
+  const measured = new Set<number>()
+  let processorMs = 0
   let accepted = 0
   let beganMs = 0
   let endedMs = 0
+  let startedMs = 0
   let stoodMs = 0
+  let stoodSinceBeganMs = 0
   for (const { type, data, time, position } of log.events({
     types: [
+      'RunStarted',
       'IterationStarted',
       'IterationCompleted',
       'EvaluationCompleted',
@@ -136,6 +155,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
       'ProcessorTimeMeasured',
     ],
   })) {
+    if (type === 'RunStarted') startedMs = time
     if (type === 'IterationStarted' && data.iteration === 1) beganMs = time
     if (type === 'EvaluationCompleted') {
       const { iteration, split, rollouts, meanSteps } = data
@@ -146,9 +166,15 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
       row.accuracy.push({ iteration: data.iteration, ...data.accuracy })
       row.accepted.push(accepted)
     }
-    if (type === 'ProcessorTimeMeasured')
-      for (const ms of Object.values(data.ms)) row.processorSeconds = (row.processorSeconds ?? 0) + ms / 1000
-    if (type === 'RunResumed' && beganMs > 0) stoodMs += time - timeAt(log, position - 1)
+    if (type === 'ProcessorTimeMeasured') {
+      measured.add(data.iteration)
+      for (const ms of Object.values(data.ms)) processorMs += ms
+    }
+    if (type === 'RunResumed') {
+      const ms = time - timeAt(log, position - 1)
+      stoodMs += ms
+      if (beganMs > 0) stoodSinceBeganMs += ms
+    }
     if (type === 'RunCompleted') endedMs = time
   }
   if (endedMs === 0) return null
@@ -158,7 +184,10 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     iteration * splits.length + splits.indexOf(split)
   row.evaluations.sort((a, b) => place(a) - place(b))
   if (!config.adaptation.enabled || setting === 'before') row.accepted = []
-  row.seconds = (endedMs - beganMs - stoodMs) / 1000
+  if (measured.size > 0 && row.accuracy.every(({ iteration }) => measured.has(iteration)))
+    row.processorSeconds = processorMs / 1000
+  row.seconds = (endedMs - beganMs - stoodSinceBeganMs) / 1000
+  row.elapsedSeconds = (endedMs - startedMs - stoodMs) / 1000
   Object.assign(row, measuredByTrajectories(log), {
     costs: costsOf(log),
     staleness: stalenessOf(log),

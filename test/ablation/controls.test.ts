@@ -47,7 +47,12 @@ test('equal time waits for both rows of its seed, and has their share of iterati
   const told = rows.map((row, index) => ({ ...row, processorSeconds: index === 0 ? 40 : 120 }))
   assert.ok(
     wordsOfRun(run, { ...empty, rows: told }).includes('run.iterations=45'),
-    'processor time, if told',
+    'processor time has no evaluations in it',
+  )
+  const waited = rows.map((row, index) => ({ ...row, processorSeconds: index === 0 ? 40 : 44 }))
+  assert.ok(
+    wordsOfRun(run, { ...empty, rows: waited }).includes('run.iterations=30'),
+    'and no waiting, which takes time too',
   )
   assert.throws(() => checkTimed([run], empty), /policy\+reward is not played|outcome-only is not played/)
   checkTimed([run], { ...empty, rows })

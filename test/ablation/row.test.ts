@@ -53,6 +53,14 @@ test('the processor seconds of a run are those of its iterations, all roles toge
     [100, completed],
   ] as const
   assert.is(rowFrom(run)?.processorSeconds, 3.5)
+  const over = (iteration: number): [number, NewEvent] => [
+    60,
+    { type: 'IterationCompleted', data: { iteration, accuracy: { successes: 0, n: 1 }, metrics: {} } },
+  ]
+  const before = run.slice(0, 4)
+  assert.is(rowFrom([...before, over(1), over(2), [100, completed]])?.processorSeconds, 3.5)
+  const killed = [...before, over(1), over(2), over(3), [100, completed]] as const
+  assert.is(rowFrom(killed)?.processorSeconds, null, 'a head ended in iteration 3')
   const older = run.filter(([, { type }]) => type !== 'ProcessorTimeMeasured')
   assert.is(rowFrom(older)?.processorSeconds, null, 'logs of 0.2 do not tell it')
 })
@@ -73,6 +81,11 @@ test('the seconds of a run are those in which it was played', () => {
     [100, completed],
   ] as const
   assert.is(secondsOf(early), 60, 'before the first iteration nothing is counted')
+  assert.is(
+    rowFrom(early)?.elapsedSeconds,
+    70,
+    'from the start of the head on, less 30 seconds in which it stood',
+  )
   assert.is(secondsOf(steps), undefined)
 })
 

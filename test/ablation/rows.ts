@@ -17,6 +17,7 @@ export function rowWith(
     configDigest: 'c0ffee'.repeat(8),
     codeVersion: '0.1.0',
     seconds: 60,
+    elapsedSeconds: null,
     processorSeconds: null,
     rollouts: 256,
     steps: null,

@@ -10,7 +10,10 @@ export type ProcessorTimes = {
   readonly hear: (
     status: Pick<ActorStatus, 'role' | 'worker' | 'process' | 'startedAt' | 'processorMs'>,
   ) => void
-  /** Takes an event of the log, in order. Returns the measurement when an iteration that this head began is over, or evaluates. */
+  /**
+   * Takes an event of the log, in order. Returns a measurement when an iteration that this head began is over, or evaluates, and
+   * another when its judge has learned beside the evaluation.
+   */
   readonly see: (event: NewEvent) => NewEvent<'ProcessorTimeMeasured'> | null
 }
 
@@ -24,6 +27,8 @@ export function openProcessorTimes(since: number): ProcessorTimes {
   /** Iterations that began and are not measured yet. If they overlap, time counts to the one that is over first. */
   const open = new Set<number>()
   let ms: Record<string, number> = {}
+  /** The iteration that evaluates while its judge may still learn. */
+  let evaluating: number | null = null
 
   return {
     hear({ role, worker, process = worker, startedAt, processorMs }) {
@@ -39,14 +44,28 @@ export function openProcessorTimes(since: number): ProcessorTimes {
         open.add(data.iteration)
         return null
       }
+      if (type === 'RewardModelUpdated') {
+        if (evaluating === null) return null
+        const iteration = evaluating
+        evaluating = null
+        const { 'reward-model': learned } = ms
+        delete ms['reward-model']
+        return learned === undefined ? null : measured(iteration, { 'reward-model': learned })
+      }
       const evaluates = type === 'TrajectoryCompleted' && data.purpose === 'evaluation'
       if (!evaluates && type !== 'IterationCompleted') return null
       const { iteration } = data
-      // Iteration 0 only evaluates.
-      if (!open.delete(iteration) || iteration === 0) return null
+      if (!evaluates) evaluating = null
+      if (!open.delete(iteration)) return null
+      if (evaluates) evaluating = iteration
       const found = ms
       ms = {}
-      return { type: 'ProcessorTimeMeasured', data: { iteration, ms: found } }
+      // Iteration 0 only evaluates.
+      return iteration === 0 ? null : measured(iteration, found)
     },
   }
+}
+
+function measured(iteration: number, ms: Record<string, number>): NewEvent<'ProcessorTimeMeasured'> {
+  return { type: 'ProcessorTimeMeasured', data: { iteration, ms } }
 }

@@ -161,7 +161,7 @@ export const runEvents = {
     v: 1,
     by: ['head'],
     summary:
-      'Processor time that the roles took to play and to learn in an iteration, as their heartbeats told it. Its evaluation is not in it, nor are child processes, e.g. browsers.',
+      'Processor time that the roles took to play and to learn in an iteration, as their heartbeats told it. Several of one iteration add up. Its evaluation is not in it, nor are child processes, e.g. browsers.',
     schema: z.strictObject({
       iteration: count,
       /** Milliseconds by role: all its processes and their threads. */

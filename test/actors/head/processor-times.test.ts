@@ -34,8 +34,23 @@ test('an iteration has the processor time that its roles told since it began', (
   const evaluated = { type: 'TrajectoryCompleted', data: { iteration: 2, purpose: 'evaluation' } }
   assert.equal(times.see(evaluated as never)?.data.ms, { policy: 100 })
   times.hear({ ...policy, processorMs: 20_000 })
+  times.hear({ ...judge, processorMs: 700 })
   assert.is(times.see(evaluated as never), null)
+  const learned = { type: 'RewardModelUpdated', data: {} }
+  const late = times.see(learned as never)?.data
+  assert.equal(
+    late,
+    { iteration: 2, ms: { 'reward-model': 400 } },
+    'the judge learned on beside the evaluation',
+  )
+  times.hear({ ...judge, processorMs: 900 })
+  assert.is(times.see(learned as never), null)
   assert.is(times.see(ends(2)), null, 'its evaluation is not in it')
+
+  times.see(starts(3))
+  times.see(learned as never)
+  times.hear({ ...policy, processorMs: 20_200 })
+  assert.equal(times.see(ends(3))?.data.ms, { policy: 200 }, 'without an evaluation the end tells all')
 
   times.see(starts(0))
   assert.is(times.see(ends(0)), null, 'iteration 0 only evaluates')
