@@ -1,10 +1,8 @@
 /** Two sentences for who asks which parts pay on tasks of their own: which keys to set, and why. */
-import { type Contrast, contrastsOf } from './contrasts.ts'
-import type { Results } from './results.ts'
+import { type Contrast, contrastsOf, pairNamed } from './contrasts.ts'
+import { primaryOf, type Results } from './results.ts'
 import { SETTINGS, type Setting } from './settings.ts'
 import { meanOf, ofSetting } from './summary.ts'
-
-const BASE: Setting = 'outcome-only'
 
 /** Settings that a user may choose. The others are controls, or measure a single choice. */
 const CHOSEN: readonly Setting[] = [
@@ -23,9 +21,10 @@ const CHOSEN: readonly Setting[] = [
   'learnability',
 ]
 
-/** @returns null as long as no setting stands beside outcomes alone */
+/** @returns null as long as no setting stands beside outcomes alone, or beside the base of the named contrast if they are not there */
 export function adviceOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): string | null {
-  const all = contrastsOf(results).filter(({ base, added }) => base === BASE && CHOSEN.includes(added))
+  const measured = baseOf(results)
+  const all = contrastsOf(results).filter(({ base, added }) => base === measured && CHOSEN.includes(added))
   const added = all.filter(({ metric }) => metric === 'success')
   if (added.length === 0) return null
   const gains = CHOSEN.flatMap((setting) => {
@@ -34,22 +33,28 @@ export function adviceOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): 
     return pays ? [{ setting, own, gain: sum(own.map(({ difference }) => difference.value)) }] : []
   }).sort((a, b) => b.gain - a.gain)
   const best = gains[0]
-  if (best === undefined) return none(added)
+  if (best === undefined) return none(measured, added)
   const falls = all.filter((one) => one.added === best.setting && isReversed(one))
-  return some(results, best.setting, best.own, falls)
+  return some(results, measured, best.setting, best.own, falls)
+}
+
+function baseOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): Setting {
+  const primary = primaryOf(results)
+  const outcomes = ofSetting(results.rows, 'outcome-only').length > 0
+  return outcomes || primary === null ? 'outcome-only' : pairNamed(primary)[0]
 }
 
 function isReversed({ verdict }: Contrast): boolean {
   return verdict === 'reversed'
 }
 
-function none(added: readonly Contrast[]): string {
+function none(base: Setting, added: readonly Contrast[]): string {
   const names = [...new Set(added.map((one) => one.added))].join(', ')
   const finds = added.flatMap(({ found80 }) => found80 ?? [])
   const size = finds.length === 0 ? null : Math.max(...finds)
   const harms = [...new Set(added.filter(isReversed).map((one) => one.added))]
   return [
-    `Set ${SETTINGS[BASE].words.join(' ')}: no part that was measured (${names}) raised success beyond what chance explains.`,
+    `Set ${SETTINGS[base].words.join(' ')}: no part that was measured (${names}) raised success beyond what chance explains.`,
     size === null
       ? 'One seed tells no chance: play at least three with --resume --seeds 3.'
       : `An effect of ${points(size)} points would have been found in four of five such ablations, so smaller ones may be there${harms.length === 0 ? '' : `; ${harms.join(', ')} lowered it`}.`,
@@ -59,6 +64,7 @@ function none(added: readonly Contrast[]): string {
 /** @param falls what fell at another temperature: a part may make a policy surer, and no abler */
 function some(
   results: Pick<Results, 'rows'>,
+  base: Setting,
   setting: Setting,
   own: readonly Contrast[],
   falls: readonly Contrast[],
@@ -70,7 +76,7 @@ function some(
   const seconds = (of: Setting) => meanOf(ofSetting(results.rows, of), (row) => row.seconds)?.value ?? 0
   return [
     `Set ${SETTINGS[setting].words.join(' ')}: success rose by ${gains.join(', and ')}${but}.`,
-    `A run took ${seconds(setting).toFixed(0)} s with them and ${seconds(BASE).toFixed(0)} s without, at as many rollouts an iteration.`,
+    `A run took ${seconds(setting).toFixed(0)} s with them and ${seconds(base).toFixed(0)} s without, at as many rollouts an iteration.`,
   ].join(' ')
 }
 

@@ -4,8 +4,8 @@ import { loadConfig, openConfig } from '../config.ts'
 import { explain, RlError } from '../errors.ts'
 import { pairNamed } from './contrasts.ts'
 import { regimeFile } from './regimes.ts'
-import { newResults, primaryOf, type Results, readResults } from './results.ts'
-import { PART_NAMES, type Setting, wordsOf } from './settings.ts'
+import { ablationKey, newResults, primaryOf, type Results, readResults } from './results.ts'
+import { CHOICE_NAMES, PART_NAMES, type Setting, wordsOf } from './settings.ts'
 
 const CONFIG = 'config/ablation.yaml'
 
@@ -40,7 +40,7 @@ export function begun(file: string, command: string, { regime, config, set, task
   return newResults(command, read, { taskSeed, regime })
 }
 
-/** @throws RlError `cli.usage`, `ablate.nothing`, `ablate.bad-file` */
+/** @throws RlError `cli.usage`, `ablate.nothing`, `ablate.bad-file`, `ablate.other-config` */
 export function resumed(file: string, { regime, config, set, taskSeed }: Words): Results {
   if (config !== undefined || set !== undefined)
     throw new RlError('a resumed ablation keeps its config', {
@@ -48,6 +48,16 @@ export function resumed(file: string, { regime, config, set, taskSeed }: Words):
       hint: 'omit --config and --set, or begin another with --out FOLDER',
     })
   const results = readResults(file)
+  const key = ablationKey(results)
+  const other = results.rows.find(({ run }) => (/^ablate-([0-9a-f]{6})-/.exec(run)?.[1] ?? key) !== key)
+  if (other !== undefined)
+    throw new RlError(
+      `${file}: run ${other.run} was played with another config or other task seeds than the file has`,
+      {
+        code: 'ablate.other-config',
+        hint: 'restore the file, or begin another with --out FOLDER',
+      },
+    )
   if (taskSeed !== undefined && taskSeed !== results.taskSeed)
     throw new RlError(`--task-seed ${taskSeed}, but the runs of ${file} have ${results.taskSeed}`, {
       code: 'cli.usage',
@@ -60,6 +70,15 @@ export function resumed(file: string, { regime, config, set, taskSeed }: Words):
     })
   return results
 }
+
+/** Settings whose judge is a model. They name no provider: an endpoint's model may judge too. */
+const LEARNED: readonly Setting[] = [
+  'policy',
+  'policy+reward',
+  'policy+reward+environment',
+  'reward-model-only',
+  ...CHOICE_NAMES,
+]
 
 type Where = { readonly configFile: string; readonly taskSeed: number }
 
@@ -101,11 +120,20 @@ export async function checkSettings(
 ): Promise<void> {
   for (const setting of settings) {
     try {
-      await openConfig({ file: configFile, set: wordsOf(setting, 1, taskSeed) })
+      const { rewardModel } = await openConfig({ file: configFile, set: wordsOf(setting, 1, taskSeed) })
+      if (LEARNED.includes(setting) && rewardModel.provider === 'environment')
+        throw new RlError(
+          "its judge is a model's, and rewardModel.provider is environment, the setting's own estimate",
+          {
+            code: 'ablate.lacks-part',
+            hint: '--set rewardModel.provider=local makes a judge that learns; outcome+estimate measures the estimate',
+          },
+        )
     } catch (cause) {
       const { code = 'ablate.lacks-part', hint = 'omit it from --settings' } =
         cause instanceof RlError ? cause : {}
-      throw new RlError(`setting ${setting}: ${explain(cause)}`, { code, hint, cause })
+      const reason = cause instanceof RlError ? cause.message : explain(cause)
+      throw new RlError(`setting ${setting}: ${reason}`, { code, hint, cause })
     }
   }
 }

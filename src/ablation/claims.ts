@@ -2,10 +2,10 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { shellWord } from '../command-line.ts'
-import { RlError } from '../errors.ts'
+import { explain, RlError } from '../errors.ts'
 import { contrastsOf, type Metric, type Verdict } from './contrasts.ts'
 import { type Results, readResults } from './results.ts'
-import { SETTINGS, type Setting } from './settings.ts'
+import { SETTING_NAMES, SETTINGS, type Setting } from './settings.ts'
 import { ofSetting } from './summary.ts'
 
 /** A claim's name, the setting that is the base, and the setting that adds a part to it. */
@@ -56,6 +56,9 @@ const WORD = /(?:[^\s'\\]|\\.|'[^']*')+/g
 export type Claim = {
   readonly regime: string
   readonly claim: string
+  /** The two settings that were played. */
+  readonly base: Setting
+  readonly added: Setting
   readonly split: string
   /** Shares that differ at the end of the runs: of solved test tasks, at two temperatures, or of programs and unit tests. */
   readonly metric: Metric
@@ -85,10 +88,16 @@ export function ablationFiles(root: string): readonly string[] {
       code: 'ablate.nothing',
       hint: 'name one with ablations: --out FOLDER',
     })
-  return readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((path) => basename(path) === 'ablation.json')
-    .map((path) => join(root, path))
-    .sort()
+  return [...below(root)].sort()
+}
+
+/** Links to folders are not followed: no file is read twice, and none from elsewhere. */
+function below(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return below(path)
+    return entry.name === 'ablation.json' ? [path] : []
+  })
 }
 
 /** Returns the regime of a file. Files without one are named after their folder, and the one of the root is `default`. */
@@ -103,22 +112,21 @@ function claimsOf(results: Results, regime: string): readonly Claim[] {
     contrasts
       .filter((one) => one.base === base && one.added === added)
       .map(({ split, metric, primary, difference: { value: mean, low, high, n }, verdict }) => {
-        const command = commandOf(results, [base, added], regime)
-        return { regime, claim, split, metric, primary, mean, low, high, n, verdict, command }
+        const command = commandOf(results, regime)
+        return { regime, claim, base, added, split, metric, primary, mean, low, high, n, verdict, command }
       }),
   )
 }
 
-/** The command that plays the two settings again, into a folder that no other pair has. */
-function commandOf({ command, taskSeed, rows }: Results, pair: readonly Setting[], regime: string): string {
+/** The command that plays all settings again: the correction for many tests counts them all. */
+function commandOf({ command, taskSeed, rows }: Results, regime: string): string {
   const words = command.match(WORD) ?? []
   const kept = words.filter(
     (word, index) => !REPLACED.includes(word) && !REPLACED.includes(words[index - 1] ?? ''),
   )
-  const seeds = Math.max(...pair.flatMap((setting) => ofSetting(rows, setting).map(({ seed }) => seed)))
-  // Equal time is measured by the rows of outcomes alone.
-  const played: readonly Setting[] = pair.includes('outcome-time') ? ['outcome-only', ...pair] : pair
-  const own = ['--settings', [...new Set(played)].join(','), '--seeds', seeds, '--task-seed', taskSeed]
+  const played = SETTING_NAMES.filter((setting) => ofSetting(rows, setting).length > 0)
+  const seeds = Math.max(...rows.map(({ seed }) => seed))
+  const own = ['--settings', played.join(','), '--seeds', seeds, '--task-seed', taskSeed]
   const folder = played.map((setting) => SETTINGS[setting].short).join('-')
   return [...kept, ...own, '--out', `claims/${regime}/${folder}`].join(' ')
 }
@@ -130,7 +138,11 @@ function commandOf({ command, taskSeed, rows }: Results, pair: readonly Setting[
 export function writeClaims(root: string): readonly Claim[] {
   const claims = ablationFiles(root).flatMap((file) => {
     const results = readResults(file)
-    return claimsOf(results, regimeOf(results, file, root))
+    try {
+      return claimsOf(results, regimeOf(results, file, root))
+    } catch (cause) {
+      throw new RlError(`${file}: ${explain(cause)}`, { code: 'ablate.bad-file', cause })
+    }
   })
   writeFileSync(join(root, 'claims.json'), `${JSON.stringify(claims, null, 1)}\n`)
   return claims

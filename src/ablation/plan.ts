@@ -5,8 +5,10 @@ import { readResults } from './results.ts'
 export type PlannedAblation = {
   readonly regime: string
   readonly runs: number
-  /** As measured, with `parallel` runs at a time. Cold starts are not in it. */
+  /** As measured, divided by the runs at a time. */
   readonly hours: number
+  /** Rows of older files, which do not tell the seconds of their cold starts and of their first evaluation. */
+  readonly withoutStarts: number
   /** Training rollouts and candidates. */
   readonly rollouts: number
   /** Read and written by policies. Rows of older files do not tell theirs, and count none. */
@@ -22,7 +24,8 @@ export function planOf(root: string, parallel: number): readonly PlannedAblation
     return {
       regime: regimeOf(results, file, root),
       runs: rows.length,
-      hours: sum(rows.map(({ seconds }) => seconds)) / 3600 / parallel,
+      hours: sum(rows.map(({ elapsedSeconds, seconds }) => elapsedSeconds ?? seconds)) / 3600 / parallel,
+      withoutStarts: rows.filter(({ elapsedSeconds }) => elapsedSeconds === null).length,
       rollouts: sum(rows.map(({ rollouts }) => rollouts)),
       tokens: sum(rows.map(({ costs }) => costs?.tokens ?? 0)),
     }

@@ -1,10 +1,9 @@
 /** The report of an ablation: tables in Markdown, curves as SVG. */
-import { cpus } from 'node:os'
 import type { Estimate } from '../learning/interval.ts'
 import { adviceOf } from './advice.ts'
 import { contrastsOf } from './contrasts.ts'
 import { growthCurve, learningCurves } from './plots.ts'
-import { ablationKey, baseConfig, type Results } from './results.ts'
+import { ablationKey, baseConfig, contrastIn, type Results } from './results.ts'
 import type { Row } from './row.ts'
 import { CHOICE_NAMES, type Choice, SETTING_NAMES, SETTINGS, type Setting, STALE_NAMES } from './settings.ts'
 import {
@@ -52,7 +51,7 @@ function page(results: Results, curves: readonly string[]): string {
     '## Held-out success',
     successTable(rows),
     '## Paired differences',
-    CONTRASTS,
+    `${naming(results)}\n${CONTRASTS}`,
     contrastTable(results),
     ...advice(results),
     ...curves,
@@ -124,11 +123,17 @@ function successTable(rows: readonly Row[]): string {
 }
 
 const CONTRASTS = [
-  'Success at the end: second setting minus first, over the seeds that both have. The contrast in bold was named before the runs, and has',
+  'Success at the end: second setting minus first, over the seeds that both have. The contrast in bold has',
   'a 95 % interval. The others are tested together by Holm: their limits have the level of their step, so 5 % is the chance of any false',
   'claim among them. A claim holds if its whole interval lies above 0. The deviation of pairs counts as at least that of independent',
   'shares. "Found at 80 %" is the smallest true difference that four of five such ablations tell from nothing, one claim at a time.',
 ].join('\n')
+
+function naming({ config }: Results): string {
+  return contrastIn(config) === null
+    ? 'This file names no contrast. The one in bold, if any, is the one that its regime names now.'
+    : 'The contrast in bold was named in the config before the runs.'
+}
 
 function contrastTable(results: Results): string {
   return table(
@@ -288,7 +293,7 @@ function changeOf(choice: Choice): string {
 }
 
 function provenance(results: Results): string {
-  const { rows, command } = results
+  const { rows, command, machines } = results
   const config = baseConfig(results)
   const versions = [...new Set(rows.map(({ codeVersion }) => codeVersion))]
   const seconds = rows.reduce((sum, row) => sum + row.seconds, 0)
@@ -299,7 +304,7 @@ function provenance(results: Results): string {
     `- regime: ${results.regime ?? 'none, the config is its own'}`,
     `- tasks: seed N of a run has those of task seed ${results.taskSeed} + N`,
     `- code: ${versions.join('; ') || '-'}`,
-    `- time: ${(seconds / 60).toFixed(0)} minutes of runs, several at a time, on ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'})`,
+    `- time: ${(seconds / 60).toFixed(0)} minutes of runs, several at a time, on ${machines.join(' and ') || 'a machine that is not named'}`,
     '',
     table(
       ['setting', 'seed', 'task seed', "digest of the run's config"],

@@ -9,7 +9,7 @@ import { explain, RlError } from '../errors.ts'
 import { findFile } from '../package.ts'
 import { safeParse } from '../safe-parse.ts'
 import { regimeFile, regimeNames } from './regimes.ts'
-import { rowSchema } from './row.ts'
+import { type Row, rowSchema } from './row.ts'
 import { TASK_SEED } from './settings.ts'
 
 const schema = z.strictObject({
@@ -21,6 +21,8 @@ const schema = z.strictObject({
   regime: z.string().nullable().default(null),
   /** Seed N has the tasks of this seed + N. Older files do not name it. */
   taskSeed: z.int().nonnegative().default(TASK_SEED),
+  /** Machines that played its runs: cores and their kind. Older files name none. */
+  machines: z.array(z.string()).default([]),
   /** One row a run, in order of their ends. */
   rows: z.array(rowSchema),
 })
@@ -31,7 +33,7 @@ type Named = { readonly taskSeed?: number | undefined; readonly regime?: string 
 
 export function newResults(command: string, config: Config, named: Named = {}): Results {
   const { taskSeed = TASK_SEED, regime = null } = named
-  return { command, config: loggable(config), regime, taskSeed, rows: [] }
+  return { command, config: loggable(config), regime, taskSeed, machines: [], rows: [] }
 }
 
 export function readResults(path: string): Results {
@@ -47,10 +49,20 @@ export function readResults(path: string): Results {
       hint: 'begin anew with --out FOLDER',
     })
   const { rows, ...rest } = parsed.data
+  const twice = rows.find((row, index) => rows.findIndex((one) => isSameRun(one, row)) < index)
+  if (twice !== undefined)
+    throw new RlError(`${path} holds ${twice.setting} seed ${twice.seed} twice`, {
+      code: 'ablate.bad-file',
+      hint: 'take one of the two rows out',
+    })
   return {
     ...rest,
     rows: rows.map((row) => ({ ...row, taskSeed: row.taskSeed ?? rest.taskSeed + row.seed })),
   }
+}
+
+function isSameRun(one: Pick<Row, 'setting' | 'seed'>, other: Pick<Row, 'setting' | 'seed'>): boolean {
+  return one.setting === other.setting && one.seed === other.seed
 }
 
 function valueIn(path: string): unknown {
@@ -85,7 +97,7 @@ export function primaryOf({ config, regime }: Pick<Results, 'config' | 'regime'>
   return contrastIn(parse(readFileSync(findFile(regimeFile(regime)), 'utf8')))
 }
 
-function contrastIn(config: unknown): string | null {
+export function contrastIn(config: unknown): string | null {
   const read = safeParse(naming, config)
   return (read.success && read.data.evaluation?.contrast) || null
 }

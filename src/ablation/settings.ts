@@ -79,6 +79,7 @@ const ESTIMATED = [
 const JUDGING = [
   'learning.advantage=separate',
   'learning.lambda=1',
+  'rewardModel.provider=local',
   'rewardModel.form=estimate',
   'rewardModel.temperature=0',
   // Its start is made once, and takes its time beside other runs.

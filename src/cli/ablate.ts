@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, cpus } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { adviceOf } from '../ablation/advice.ts'
@@ -112,8 +112,8 @@ rollouts. Two sentences of advice say which keys to set. Ctrl-C pauses the runs,
 
 /** Returns what stood behind a flag of the command with which an ablation began. So --resume needs no flag again. */
 function wordBehind(flag: string, { command }: Results): string | undefined {
-  const [, word] = command.match(new RegExp(` ${flag}[= ]([\\w+,.-]+)`)) ?? []
-  return word
+  const [, quoted, word] = command.match(new RegExp(` ${flag}[= ](?:'([\\w+,. -]+)'|([\\w+,.-]+))`)) ?? []
+  return quoted ?? word
 }
 
 /** The last line counts the claims. */
@@ -133,6 +133,11 @@ function plan(root: string, parallel: number): number {
   const planned = planOf(root, parallel)
   for (const { regime, runs, hours, rollouts, tokens } of planned)
     printLine(`${regime}: runs=${runs} hours=${hours.toFixed(2)} rollouts=${rollouts} tokens=${tokens}`)
+  const older = planned.reduce((sum, one) => sum + one.withoutStarts, 0)
+  if (older > 0)
+    printLine(
+      `${older} runs do not tell how long their cold starts and their first evaluation took: add about half a minute each`,
+    )
   const runs = planned.reduce((sum, one) => sum + one.runs, 0)
   const hours = planned.reduce((sum, one) => sum + one.hours, 0)
   printLine(`runs=${runs} hours=${hours.toFixed(2)}`)
@@ -175,6 +180,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
 
   const keep = (row: Row) => {
     results.rows.push(row)
+    if (!results.machines.includes(machine())) results.machines.push(machine())
     writeResults(file, results)
     writeReport(out, results)
     if (json) printJson(row)
@@ -255,6 +261,10 @@ function toldLines(): (line: string) => boolean {
     toldMs = performance.now()
     return true
   }
+}
+
+function machine(): string {
+  return `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'})`
 }
 
 function gainText({ evaluations }: Row): string {

@@ -68,9 +68,17 @@ export type CompareJudgesOptions = {
   readonly seed: number
 }
 
-/** @throws RlError `setting.simulated`, `compare-judges.no-version`, `compare-judges.no-rollouts` */
+/** @throws RlError `compare-judges.no-weights`, `setting.simulated`, `compare-judges.no-version`, `compare-judges.no-rollouts` */
 export async function compareJudges(log: LogReader, options: CompareJudgesOptions): Promise<JudgeComparison> {
   const config = configAt(log, log.head().position)
+  if (config.rewardModel.provider === 'environment')
+    throw new RlError(
+      `the judge of run '${log.run}' is the setting's own estimate, the same in all versions`,
+      {
+        code: 'compare-judges.no-weights',
+        hint: 'compare the versions of a judge that learns: rewardModel.provider local or torch',
+      },
+    )
   const opened = await openSetting(config)
   try {
     return await compareIn(opened, log, config, options)

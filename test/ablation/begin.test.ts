@@ -36,6 +36,37 @@ test('a resumed ablation keeps its task seed, and its rows say which', () => {
   assert.throws(() => resumed(path, { taskSeed: 6_000 }), /--task-seed 6000, but the runs .* have 77000/)
 })
 
+test('a file whose config was changed is not gone on with: its rows were played with another', () => {
+  const path = join(folder(), 'ablation.json')
+  const results = begun(path, 'x', { taskSeed: 77_000 })
+  const run = `ablate-${ablationKey(results)}-outcome-s1`
+  writeResults(path, { ...results, rows: [{ ...rowWith('outcome-only', 1, 1, 2), run }] })
+  assert.is(resumed(path, {}).rows.length, 1)
+  const config = { ...results.config, run: {} }
+  for (const edited of [
+    { ...results, config },
+    { ...results, taskSeed: 6_000 },
+  ]) {
+    writeResults(path, { ...edited, rows: [{ ...rowWith('outcome-only', 1, 1, 2), run }] })
+    assert.throws(() => resumed(path, {}), /was played with another config or other task seeds/)
+  }
+})
+
+test('a setting with a learned judge is not played with the estimate of the environment', async () => {
+  const configFile = join(folder(), 'config.yaml')
+  writeFileSync(configFile, stringify(loggable(loadConfig({ file: 'config/default.yaml' }))))
+  const where = { configFile, taskSeed: 9_000 }
+  await checkSettings(['outcome-only', 'outcome+estimate', 'outcome+judge'], where)
+  for (const setting of ['policy', 'policy+reward', 'lambda-1'] as const) {
+    const refused = await checkSettings([setting], where).then(
+      () => null,
+      (reason: Error & { hint: string }) => reason,
+    )
+    assert.match(String(refused?.message), /its judge is a model's, and rewardModel.provider is environment/)
+    assert.match(String(refused?.hint), /rewardModel.provider=local/)
+  }
+})
+
 test('a setting that the config cannot play is refused by its name, before any run', async () => {
   const configFile = join(folder(), 'config.yaml')
   const config = loadConfig({

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -38,10 +38,11 @@ test('claims of all ablations below a folder are one list of shares, with their 
     ],
   )
   const last = claims[3]
+  assert.equal([last?.base, last?.added], ['outcome-only', 'outcome+environment'])
   assert.ok(Math.abs((last?.mean ?? 0) - 0.37) < 1e-12)
   assert.is(
     last?.command,
-    'npm run -s rl -- ablate --regime small-pool --set run.iterations=4 --settings outcome-only,outcome+environment --seeds 3 --task-seed 77000 --out claims/small-pool/outcome-out-env',
+    'npm run -s rl -- ablate --regime small-pool --set run.iterations=4 --settings outcome-only,policy+reward,outcome+environment --seeds 3 --task-seed 77000 --out claims/small-pool/outcome-reward-out-env',
   )
 })
 
@@ -75,7 +76,33 @@ test('equal time is a claim of the judge that the contrast names, and its comman
     timed.map(({ claim, mean }) => [claim, Math.round(100 * mean)]),
     [['outcome+estimate - outcome at equal time', 12]],
   )
-  assert.match(timed[0]?.command ?? '', / --settings outcome-only,outcome-time,outcome\+estimate-bests /)
+  assert.match(
+    timed[0]?.command ?? '',
+    / --settings outcome-only,outcome\+estimate,outcome\+estimate-bests,outcome-time /,
+  )
+})
+
+test('no file counts twice, and no run: links to folders are not followed, and rows differ', () => {
+  const root = mkdtempSync(join(tmpdir(), 'claims-'))
+  const file = join(root, 'pool', 'ablation.json')
+  const rows = [1, 2].flatMap((seed) => [
+    rowWith('outcome-only', seed, 40, 50),
+    rowWith('policy+reward', seed, 40, 60),
+  ])
+  const results = newResults(COMMAND, loadConfig({}), { regime: 'small-pool' })
+  writeResults(file, { ...results, rows })
+  symlinkSync('..', join(root, 'pool', 'loop'))
+  assert.is(writeClaims(root).length, 1)
+  writeResults(file, { ...results, rows: [...rows, ...rows] })
+  assert.throws(() => writeClaims(root), /pool\/ablation.json holds outcome-only seed 1 twice/)
+  writeResults(file, { ...results, rows: [rowWith('outcome-only', 1, 40, 400)] })
+  assert.throws(() => writeClaims(root), /pool\/ablation.json holds no ablation: .*more than n/)
+  const contrast = loadConfig({ set: ['evaluation.contrast=a - b'] })
+  writeResults(file, { ...newResults(COMMAND, contrast), rows })
+  assert.throws(
+    () => writeClaims(root),
+    /pool\/ablation.json: evaluation.contrast 'a - b' names no two settings/,
+  )
 })
 
 test('a folder that is not there and a file that is no ablation are named', () => {
@@ -115,7 +142,11 @@ test('a plan has the runs, hours, rollouts and tokens of each ablation below a f
     }),
   )
   writeResults(join(root, 'ablation.json'), { ...newResults('x', loadConfig({})), rows })
-  assert.equal(planOf(root, 2), [{ regime: 'default', runs: 2, hours: 1, rollouts: 512, tokens: 2_000 }])
+  const planned = { regime: 'default', runs: 2, hours: 1, rollouts: 512, tokens: 2_000 }
+  assert.equal(planOf(root, 2), [{ ...planned, withoutStarts: 2 }])
+  const whole = rows.map((row) => ({ ...row, elapsedSeconds: 4 * 3600 }))
+  writeResults(join(root, 'ablation.json'), { ...newResults('x', loadConfig({})), rows: whole })
+  assert.equal(planOf(root, 2), [{ ...planned, hours: 4, withoutStarts: 0 }], 'starts are a part of it')
 })
 
 test.run()

@@ -141,6 +141,13 @@ test('advice names the keys of what paid, or says how large an effect would have
   )
   assert.match(none ?? '', /four of five/)
   assert.is(adviceOf(resultsOf({ 'outcome-only': 50 })), null)
+  const judged = resultsOf({ 'outcome+judge': 50, 'outcome+judge+environment': 70 })
+  const beside = adviceOf({ ...judged, regime: 'weak-pool' })
+  assert.match(
+    beside ?? '',
+    /adaptation\.enabled=true.*: success rose by \+\d/,
+    'beside the base of its contrast',
+  )
   const cooler = { 'outcome-only': 60, 'outcome+environment': 50 } as const
   const { rows, ...sure } = resultsOf({ 'outcome-only': 50, 'outcome+environment': 70 })
   const surer = rows.map((row) => ({

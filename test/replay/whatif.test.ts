@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
+import { loadConfig, loggable } from '../../src/config.ts'
 import { RlError } from '../../src/errors.ts'
-import type { LoggedEvent } from '../../src/events/catalogue.ts'
+import { CATALOGUE, type EventData, type LoggedEvent } from '../../src/events/catalogue.ts'
+import { encodeEnvelope } from '../../src/events/codec.ts'
+import { openLog } from '../../src/events/log.ts'
 import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
 import { verifyLog } from '../../src/events/verify.ts'
 import { openChildStream } from '../../src/replay/child-stream.ts'
@@ -12,6 +17,7 @@ import { compareJudges } from '../../src/replay/compare-judges.ts'
 import { creditAndVotes, drawSteps, openWhatIf, type StepCredit } from '../../src/replay/whatif.ts'
 import { ofType } from '../../src/replay/why.ts'
 import { temporaryFolder } from '../support/run.ts'
+import { runStarted } from '../support/toy.ts'
 import { unpackFixture } from './fixture.ts'
 import { giveWeights } from './weights.ts'
 
@@ -177,6 +183,30 @@ test('two versions of the reward model are compared on the same steps, a version
   assert.equal(same.process, { a: process!.a, b: process!.a }, 'the same judge says the same again')
   const error = await compareJudges(log, { a: 0, b: 77, ...options }).catch((error: unknown) => error)
   assert.is((error as RlError).code, 'compare-judges.no-version')
+})
+
+test("the setting's own estimate is the same in all versions, so they are not compared", async () => {
+  const path = join(temporaryFolder(), 'events.db')
+  const made = openLog(path, { run: 'a', minFreeBytes: 0 })
+  const config = loggable(loadConfig({ set: ['rewardModel.provider=environment'] }))
+  const data = { ...(runStarted.data as EventData<'RunStarted'>), config }
+  const envelope = {
+    id: uuidv7(),
+    type: 'RunStarted',
+    v: CATALOGUE.RunStarted.v,
+    run: 'a',
+    actor: 'head',
+    cause: null,
+    data,
+  }
+  made.append([made.check(encodeEnvelope({ ...envelope, time: 1_000 } as never))])
+  made.close()
+  const estimate = openLogReader(path)
+  const error = await compareJudges(estimate, { a: 0, b: 1, rollouts: 1, seed: 1 }).catch(
+    (error: unknown) => error,
+  )
+  estimate.close()
+  assert.is((error as RlError).code, 'compare-judges.no-weights')
 })
 
 test('held-out rollouts are compared though the run did not judge them', async () => {
