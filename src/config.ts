@@ -1,9 +1,10 @@
 /** A run's configuration: YAML file, then environment variables, then `--set`; checked, completed and frozen. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { checkConfig, refusing } from './config/checks.ts'
 import { issueError } from './config/issue.ts'
+import { labelledRollouts } from './config/labelled-rollouts.ts'
 import { checkNew } from './config/new-run.ts'
 import { placeModule } from './config/place-module.ts'
 import { twiceError, withPresentNames } from './config/renamed.ts'
@@ -52,8 +53,10 @@ export async function openConfig(sources: ConfigSources): Promise<Config> {
   return config
 }
 
-/** Refuses a missing path of a local policy. A hub's name may be fetched later. */
-function checkModelPlace({ policy, models }: Config, refuse: Refuse): void {
+/** Refuses a missing path of a local policy, whose hub name may be fetched later, and of a judge that estimates. */
+function checkModelPlace({ policy, rewardModel, models }: Config, refuse: Refuse): void {
+  if (labelledRollouts({ rewardModel }) > 0 && rewardModel.form === 'estimate')
+    checkJudgePlace(rewardModel.model, refuse)
   const trains = MODEL_PROVIDERS.find(policy.provider, models.module)?.trains
   if (!trains || isPreset(policy.model) || isHubName(policy.model)) return
   const folder = resolve(policy.model)
@@ -62,6 +65,15 @@ function checkModelPlace({ policy, models }: Config, refuse: Refuse): void {
     'policy.model',
     `there is no folder or file ${folder}`,
     `name a Hugging Face folder, a GGUF file, a hub's OWNER/NAME, or one of ${PRESET_NAMES.join(', ')}`,
+  )
+}
+
+function checkJudgePlace(model: string, refuse: Refuse): void {
+  if (isPreset(model) || existsSync(join(resolve(model), 'config.json'))) return
+  refuse(
+    'rewardModel.model',
+    `there is no folder ${resolve(model)} with a model`,
+    `name one of ${PRESET_NAMES.join(', ')}, or the folder of a judge that estimates, e.g. checkpoints/reward-model/00000 of a run`,
   )
 }
 

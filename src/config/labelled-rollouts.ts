@@ -1,5 +1,6 @@
 /** How many rollouts the start of a learned judge takes, each labelled by the setting. */
 import type { Config } from '../config-schema/schema.ts'
+import { isPreset } from '../models/local/presets.ts'
 
 /** Rollouts of experts, and those that a judge of the form `estimate` reads itself, if the config names no numbers. */
 const EXPERT_ROLLOUTS = 10_000
@@ -20,6 +21,11 @@ export function estimateRollouts({ rewardModel }: Pick<Config, 'rewardModel'>): 
   return { rollouts: expertRollouts, ownRollouts }
 }
 
+/** Whether a judge of the form `estimate` is taught. One from a folder was taught elsewhere, and is only measured. */
+export function isTaught({ rewardModel }: Pick<Config, 'rewardModel'>): boolean {
+  return isPreset(rewardModel.model)
+}
+
 /** Returns how many of the experts' rollouts are held out besides. */
 export function heldOutOf({ rollouts }: EstimateRollouts): number {
   return Math.min(HELD_OUT, rollouts)
@@ -34,5 +40,6 @@ export function labelledRollouts({ rewardModel }: Pick<Config, 'rewardModel'>): 
   if (rewardModel.mode === 'off' || rewardModel.provider !== 'local') return 0
   if (rewardModel.form !== 'estimate') return rewardModel.coldStart.rollouts
   const taught = estimateRollouts({ rewardModel })
-  return heldOutOf(taught) + taught.rollouts + taught.ownRollouts
+  const heldOut = heldOutOf(taught)
+  return isTaught({ rewardModel }) ? heldOut + taught.rollouts + taught.ownRollouts : heldOut
 }

@@ -6,7 +6,7 @@ import type { Refuse } from '../environments/setting.ts'
 import { settingOf } from '../environments/settings.ts'
 import { ruleNeeding } from '../learning/registry.ts'
 import { LORA_TARGETS } from '../models/local/lora-targets.ts'
-import { isPreset, PRESET_NAMES } from '../models/local/presets.ts'
+import { isPreset } from '../models/local/presets.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'
 import { checkCalls } from './calls.ts'
 import { trains } from './checks.ts'
@@ -245,19 +245,12 @@ function checkRead(config: Config, refuse: Refuse): void {
       `use ${ofPreset}, or a folder as policy.model`,
     )
   checkForm(config, refuse)
-  const opened: readonly string[] =
-    rewardModel.form === 'estimate' ? PRESET_NAMES : [DEFAULT_MODEL, policy.model]
-  if (trains(rewardModel, config) && !opened.includes(rewardModel.model) && rewardModel.form === 'estimate')
-    refuse(
-      'rewardModel.model',
-      `'${rewardModel.model}' would not be opened: a judge that estimates begins with a new model`,
-      `use one of ${PRESET_NAMES.join(', ')}, or leave it out`,
-    )
-  if (trains(rewardModel, config) && !opened.includes(rewardModel.model))
+  const opened: readonly string[] = [DEFAULT_MODEL, policy.model]
+  if (trains(rewardModel, config) && rewardModel.form !== 'estimate' && !opened.includes(rewardModel.model))
     refuse(
       'rewardModel.model',
       `'${rewardModel.model}' would not be opened: a local judge begins with the weights of the policy`,
-      'leave it out, or judge by an endpoint: rewardModel.provider openai',
+      'leave it out, or judge by an endpoint: rewardModel.provider openai; a judge of the form estimate may begin with a folder',
     )
   const ours: readonly string[] = LORA_TARGETS
   const target = policy.lora.expert.targets.find((name) => !ours.includes(name.split('.').at(-1) ?? ''))

@@ -137,6 +137,11 @@ test('a model path that does not exist is refused', async () => {
     await refusalOf('policy.model=./no/such/folder'),
     /policy\.model: there is no folder or file .*no\/such\/folder/,
   )
+  const estimates = ['rewardModel.provider=local', 'rewardModel.form=estimate', 'learning.reward=outlook']
+  assert.match(
+    await refusalOf(...estimates, 'rewardModel.model=nanno4'),
+    /rewardModel\.model: there is no folder .*nanno4 with a model/,
+  )
 })
 
 test.run()

@@ -3,12 +3,15 @@
  * setting. It is kept under the digest of all that it follows from.
  */
 
-import { estimateRollouts, labelledRollouts } from '../../config/labelled-rollouts.ts'
+import { resolve } from 'node:path'
+import { estimateRollouts, isTaught, labelledRollouts } from '../../config/labelled-rollouts.ts'
 import type { Config } from '../../config.ts'
 import { DEFAULT_MODEL } from '../../config-schema/endpoint.ts'
 import { openSetting } from '../../environments/open.ts'
 import { identityOf, type OpenSetting } from '../../environments/setting.ts'
-import { computeOf, openLocalModel } from '../../models/local/model.ts'
+import { RlError } from '../../errors.ts'
+import { folderDigest } from '../../models/local/checkpoint.ts'
+import { type Compute, computeOf, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { isPreset, type PresetName, presetConfig } from '../../models/local/presets.ts'
 import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
@@ -19,7 +22,7 @@ import { vocabularyOf } from '../policy/vocabulary.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
 import type { TellFault } from '../runtime/tell-fault.ts'
 import { ESTIMATE_WORDS, estimateCodecOf } from './form.ts'
-import { type EstimateTeaching, teachEstimates } from './teaching.ts'
+import { type EstimateTeaching, measureEstimates, teachEstimates } from './teaching.ts'
 
 /** Raised when the same settings would give another judge. */
 const VERSION = 1
@@ -33,7 +36,11 @@ const SEED: Seed = [TEACHING_SEED, 0]
 /** Tokens of a step's estimate, with the mark that asks for it. */
 const ESTIMATE_TOKENS = 3
 
-/** Finds the first version, or makes it. */
+/**
+ * Finds the first version, or makes it. If the config names a folder, its judge is the first version: nothing is taught, and it is
+ * measured on this setting.
+ * @throws RlError `estimate.other-model` if the folder's model is no such judge
+ */
 export async function startedEstimates(
   config: Config,
   opened: OpenSetting,
@@ -44,6 +51,7 @@ export async function startedEstimates(
   const { environment, policy } = config
   const contextTokens = policy.contextTokens + ESTIMATE_TOKENS * environment.maxSteps
   const preset = presetOf(config)
+  const from = isTaught(config) ? null : resolve(config.rewardModel.model)
   const own = await openSetting({
     ...config,
     environment: {
@@ -63,6 +71,7 @@ export async function startedEstimates(
       name: 'estimates',
       // The order of the keys is a part of the digest.
       identity: {
+        ...(from === null ? {} : { from: await folderDigest(from) }),
         ...{ VERSION, preset, contextTokens, options, read },
         ...{ name, source, data, difficulty, ...vocabulary, words },
         ...(source === 'data' ? { tasks: tasks.map(({ id }) => id) } : {}),
@@ -70,6 +79,7 @@ export async function startedEstimates(
       },
       compute: computeOf(config),
       open() {
+        if (from !== null) return openJudge(from, { contextTokens, ...computeOf(config) })
         const tokenizer = trainWordTokenizer({ ...vocabulary, words })
         const { size, encode } = createTokenizer(tokenizer)
         return openLocalModel({
@@ -80,7 +90,8 @@ export async function startedEstimates(
       },
       teach: (model) => {
         const codec = estimateCodecOf(codecOf(model.encode, viewOf(own)))
-        return teachEstimates({ model, codec, opened: own, tasks, report }, { ...options, ...read })
+        const start = from === null ? teachEstimates : measureEstimates
+        return start({ model, codec, opened: own, tasks, report }, { ...options, ...read })
       },
       report,
     })
@@ -88,6 +99,31 @@ export async function startedEstimates(
     // Else its browser or sandboxes would stay for the whole run.
     await own.environment.close?.()
   }
+}
+
+/** Opens a judge of the form `estimate` that was taught elsewhere. */
+async function openJudge(
+  folder: string,
+  { contextTokens, ...compute }: Compute & { readonly contextTokens: number },
+): Promise<LocalModelFace> {
+  const model = await openLocalModel({ folder, ...compute })
+  const tokens = ESTIMATE_WORDS.map((word) => model.encode(word).join(' '))
+  const most = model.describe().contextTokens
+  const wrong =
+    new Set(tokens).size < tokens.length || tokens.some((token) => token.includes(' '))
+      ? 'its vocabulary lacks the words of an estimate'
+      : most < contextTokens
+        ? `it reads ${most} tokens, and an episode with its estimates has up to ${contextTokens}`
+        : null
+  if (wrong === null) return model
+  await model.close()
+  throw new RlError(
+    `rewardModel.model: ${folder} holds no judge of the form estimate for this setting: ${wrong}`,
+    {
+      code: 'estimate.other-model',
+      hint: 'name checkpoints/reward-model/00000 of a run with rewardModel.form=estimate, or leave it out',
+    },
+  )
 }
 
 /** A judge that begins with no policy has a preset of its own. The default is one of four layers. */

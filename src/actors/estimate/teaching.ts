@@ -70,6 +70,18 @@ export async function teachEstimates(
   return { loss: learner.loss(), samples: shown + ownRollouts, ...figuresOf(heldOut, read) }
 }
 
+/** Returns the figures of a judge that was taught elsewhere, on rollouts of this setting. */
+export async function measureEstimates(
+  teacher: Teacher,
+  options: EstimateTeaching,
+): Promise<Readonly<Record<string, number>>> {
+  const { model, codec } = teacher
+  const { temperature, topP } = options
+  const heldOut = await playEpisodes(teacher, 0, heldOutOf(options), options)
+  const reading = { samples: 1, temperature, topP, contextTokens: model.describe().contextTokens }
+  return { samples: 0, ...figuresOf(heldOut, await readEpisodes(model, codec, heldOut, reading)) }
+}
+
 /** The first part: each rollout is learned from while the next are played, and once more at the end. Resolves to their number. */
 async function learnTrueBins(
   teacher: Teacher,

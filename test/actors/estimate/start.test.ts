@@ -1,11 +1,18 @@
 /** The kept start of a judge that estimates: which configs share it, and which do not. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startedEstimates } from '../../../src/actors/estimate/start.ts'
 import { taughtEpisode } from '../../../src/actors/estimate/teachers.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { openSetting } from '../../../src/environments/open.ts'
+import type { RlError } from '../../../src/errors.ts'
 import { itemAt } from '../../../src/item-at.ts'
+import { openLocalModel } from '../../../src/models/local/model.ts'
+import { presetConfig } from '../../../src/models/local/presets.ts'
+import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
+import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import { temporaryFolder } from '../../support/run.ts'
 
 const cache = temporaryFolder()
@@ -44,6 +51,47 @@ test('a start is kept for the setting, and not for one run', async () => {
   assert.ok(same.cached)
   assert.is(same.folder, first.folder)
   assert.equal(same.figures, first.figures)
+})
+
+test('a judge that was taught elsewhere is the first version, and is measured on the setting', async () => {
+  const taught = await started()
+  const from = `rewardModel.model=${taught.folder}`
+  const taken = await started(from)
+  assert.not(taken.cached)
+  assert.is(taken.figures.samples, 0)
+  assert.is(taken.figures.fallCorrelation, taught.figures.fallCorrelation)
+  assert.not.ok(
+    taken.lines.some((line) => line.includes('update')),
+    'nothing is taught',
+  )
+  assert.equal(
+    readFileSync(join(taken.folder, 'model.safetensors')),
+    readFileSync(join(taught.folder, 'model.safetensors')),
+  )
+  const harder = await started(from, 'environment.difficulty=medium')
+  assert.is.not(harder.folder, taken.folder, 'its figures are those of another setting')
+})
+
+test('a folder without a judge that estimates is refused by what it lacks', async () => {
+  const folder = join(cache, 'other')
+  const tokenizer = trainWordTokenizer({ words: ['go', 'north'] })
+  const { size, endToken } = createTokenizer(tokenizer)
+  const config = presetConfig('nano', { vocabSize: size, contextTokens: 64, endToken })
+  const model = await openLocalModel({ config, tokenizer, seed: 1 })
+  await model.save(folder)
+  await model.close()
+  const short = await started()
+  for (const [set, message] of [
+    [[`rewardModel.model=${folder}`], /other holds no judge .*: its vocabulary lacks the words/],
+    [[`rewardModel.model=${short.folder}`, 'environment.maxSteps=300'], /: it reads \d+ tokens/],
+  ] as const) {
+    const refused = await started(...set).then(
+      () => null,
+      (reason: RlError) => reason,
+    )
+    assert.is(refused?.code, 'estimate.other-model')
+    assert.match(String(refused?.message), message)
+  }
 })
 
 for (const key of [
