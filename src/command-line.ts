@@ -76,6 +76,16 @@ export function shellWord(word: string): string {
 }
 
 /**
+ * Returns the words of a command whose words were quoted as `shellWord` does.
+ *
+ * @example shellWords("rl --out 'a b'") // ['rl', '--out', 'a b']
+ */
+export function shellWords(command: string): readonly string[] {
+  const words = command.match(/(?:[^\s'\\]|\\.|'[^']*')+/g) ?? []
+  return words.map((word) => word.replace(/\\(.)|'([^']*)'/g, '$1$2'))
+}
+
+/**
  * Prints text for people on standard output.
  *
  * @example printLine('3 tasks were read')

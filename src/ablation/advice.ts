@@ -21,7 +21,7 @@ const CHOSEN: readonly Setting[] = [
   'learnability',
 ]
 
-/** @returns null as long as no setting stands beside outcomes alone, or beside the base of the named contrast if they are not there */
+/** @returns null if no setting that a user may choose stands beside the base: outcomes alone, else the base of the named contrast */
 export function adviceOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): string | null {
   const measured = baseOf(results)
   const all = contrastsOf(results).filter(({ base, added }) => base === measured && CHOSEN.includes(added))

@@ -1,7 +1,7 @@
 /** Claims of all ablations below a folder, as one list: what each part adds, in which regime, with its interval. */
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { shellWord } from '../command-line.ts'
+import { shellWord, shellWords } from '../command-line.ts'
 import { explain, RlError } from '../errors.ts'
 import { contrastsOf, type Metric, type Verdict } from './contrasts.ts'
 import { type Results, readResults } from './results.ts'
@@ -50,9 +50,6 @@ const SPLITS = ['in-domain', 'ood']
 /** Words of the command that each claim's own ones replace. */
 const REPLACED = ['--settings', '--seeds', '--task-seed', '--out', '--budget']
 
-/** A word of a command, with its quotes. */
-const WORD = /(?:[^\s'\\]|\\.|'[^']*')+/g
-
 export type Claim = {
   readonly regime: string
   readonly claim: string
@@ -91,12 +88,12 @@ export function ablationFiles(root: string): readonly string[] {
   return [...below(root)].sort()
 }
 
-/** Links to folders are not followed: no file is read twice, and none from elsewhere. */
+/** Links are not followed: no file is read twice, and none from elsewhere. */
 function below(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) return below(path)
-    return entry.name === 'ablation.json' ? [path] : []
+    return entry.isFile() && entry.name === 'ablation.json' ? [path] : []
   })
 }
 
@@ -120,15 +117,20 @@ function claimsOf(results: Results, regime: string): readonly Claim[] {
 
 /** The command that plays all settings again: the correction for many tests counts them all. */
 function commandOf({ command, taskSeed, rows }: Results, regime: string): string {
-  const words = command.match(WORD) ?? []
+  const words = shellWords(command)
   const kept = words.filter(
-    (word, index) => !REPLACED.includes(word) && !REPLACED.includes(words[index - 1] ?? ''),
+    (word, index) => !REPLACED.includes(flagOf(word)) && !REPLACED.includes(words[index - 1] ?? ''),
   )
   const played = SETTING_NAMES.filter((setting) => ofSetting(rows, setting).length > 0)
   const seeds = Math.max(...rows.map(({ seed }) => seed))
   const own = ['--settings', played.join(','), '--seeds', seeds, '--task-seed', taskSeed]
   const folder = played.map((setting) => SETTINGS[setting].short).join('-')
-  return [...kept, ...own, '--out', `claims/${regime}/${folder}`].join(' ')
+  return [...kept.map(shellWord), ...own, '--out', `claims/${regime}/${folder}`].join(' ')
+}
+
+/** Returns `--seeds` of `--seeds=4`, and other words as they are. */
+function flagOf(word: string): string {
+  return word.startsWith('--') ? word.split('=', 1)[0]! : word
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Controls of a judge: outcome only with as many rollouts more as its start labels, and with as much processor time. */
 
-import { labelledRollouts } from '../config/labelled-rollouts.ts'
+import { isFromFolder, labelledRollouts } from '../config/labelled-rollouts.ts'
 import { changeConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { judgedOf } from './contrasts.ts'
@@ -27,6 +27,14 @@ function iterationsOf({ setting, seed }: Planned, results: Results): number | nu
   if (setting === 'outcome-more') {
     const each = environment.tasksPerIteration * environment.rolloutsPerTask
     const judged = changeConfig(config, wordsOf(judgedOf(results), seed, results.taskSeed))
+    if (isFromFolder(judged))
+      throw new RlError(
+        'setting outcome-more: nobody knows how many rollouts a judge from a folder was taught on',
+        {
+          code: 'ablate.lacks-part',
+          hint: 'leave out rewardModel.model, or the setting',
+        },
+      )
     return run.iterations + Math.ceil(labelledRollouts(judged) / each)
   }
   if (setting !== 'outcome-time') return null

@@ -1,6 +1,6 @@
 /** The row of one run, read from its log: enough for every table and curve. */
 import { z } from 'zod'
-import { labelledRollouts } from '../config/labelled-rollouts.ts'
+import { isFromFolder, labelledRollouts } from '../config/labelled-rollouts.ts'
 import { loggedConfig } from '../config.ts'
 import type { EventData } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -50,8 +50,8 @@ export const rowSchema = z.strictObject({
   /** Costs beside its rollouts. Null in older files, if their runs are gone. */
   costs: z
     .strictObject({
-      /** Labelled rollouts that the judge's start learned from. */
-      labelled: count,
+      /** Labelled rollouts that the judge's start learned from. Null if it was taught elsewhere. */
+      labelled: count.nullable(),
       /** Rollouts of an expert that the policy's start learned from. */
       demonstrations: count,
       /** Read and written by the policy, evaluations too. Tokens that a model read once for several requests count once. */
@@ -136,6 +136,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     writtenTests: null,
   }
   const measured = new Set<number>()
+  let isWhole = true
   let processorMs = 0
   let accepted = 0
   let beganMs = 0
@@ -171,6 +172,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
       for (const ms of Object.values(data.ms)) processorMs += ms
     }
     if (type === 'RunResumed') {
+      if (beganMs > 0 && data.codeVersion !== undefined) isWhole = false
       const ms = time - timeAt(log, position - 1)
       stoodMs += ms
       if (beganMs > 0) stoodSinceBeganMs += ms
@@ -184,7 +186,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     iteration * splits.length + splits.indexOf(split)
   row.evaluations.sort((a, b) => place(a) - place(b))
   if (!config.adaptation.enabled || setting === 'before') row.accepted = []
-  if (measured.size > 0 && row.accuracy.every(({ iteration }) => measured.has(iteration)))
+  if (isWhole && measured.size > 0 && row.accuracy.every(({ iteration }) => measured.has(iteration)))
     row.processorSeconds = processorMs / 1000
   row.seconds = (endedMs - beganMs - stoodSinceBeganMs) / 1000
   row.elapsedSeconds = (endedMs - startedMs - stoodMs) / 1000
@@ -209,7 +211,7 @@ export function costsOf(log: LogReader): NonNullable<Row['costs']> {
   for (const { data } of log.events({ types: ['TrajectoryCompleted'] }))
     tokens += data.usage.promptTokens - data.usage.cachedTokens + data.usage.completionTokens
   return {
-    labelled: labelledRollouts(config),
+    labelled: isFromFolder(config) ? null : labelledRollouts(config),
     demonstrations: policy.provider === 'local' ? policy.coldStart.demonstrations : 0,
     tokens,
   }

@@ -1,6 +1,6 @@
 /**
- * Chooses the next run: complete pairs first, several at a time, until all are done, the budget is used, or a
- * person stops.
+ * Chooses the next run, several at a time: complete pairs first, but no run that waits for a start. It goes on until all are done,
+ * the budget is used, or a person stops.
  */
 import type { Row } from './row.ts'
 import type { Setting } from './settings.ts'

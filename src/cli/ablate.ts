@@ -25,7 +25,14 @@ import {
 import { isPlaying, sharedStarts } from '../ablation/shared-starts.ts'
 import { duration } from '../actors/head/terminal/progress.ts'
 import { runsFolder } from '../broker/connection.ts'
-import { parseCommandLine, printJson, printLine, shellWord, wholeNumber } from '../command-line.ts'
+import {
+  parseCommandLine,
+  printJson,
+  printLine,
+  shellWord,
+  shellWords,
+  wholeNumber,
+} from '../command-line.ts'
 import { loggable } from '../config.ts'
 import { wilson } from '../learning/interval.ts'
 import type { Command } from './command.ts'
@@ -112,8 +119,9 @@ rollouts. Two sentences of advice say which keys to set. Ctrl-C pauses the runs,
 
 /** Returns what stood behind a flag of the command with which an ablation began. So --resume needs no flag again. */
 function wordBehind(flag: string, { command }: Results): string | undefined {
-  const [, quoted, word] = command.match(new RegExp(` ${flag}[= ](?:'([\\w+,. -]+)'|([\\w+,.-]+))`)) ?? []
-  return quoted ?? word
+  const words = shellWords(command)
+  const joined = words.find((word) => word.startsWith(`${flag}=`))
+  return joined?.slice(flag.length + 1) ?? words[words.indexOf(flag) + 1 || words.length]
 }
 
 /** The last line counts the claims. */
@@ -136,7 +144,7 @@ function plan(root: string, parallel: number): number {
   const older = planned.reduce((sum, one) => sum + one.withoutStarts, 0)
   if (older > 0)
     printLine(
-      `${older} runs do not tell how long their cold starts and their first evaluation took: add about half a minute each`,
+      `${older} runs do not tell how long their cold starts and their first evaluation took: add about half a minute each, and ten minutes or more once for a learned judge`,
     )
   const runs = planned.reduce((sum, one) => sum + one.runs, 0)
   const hours = planned.reduce((sum, one) => sum + one.hours, 0)
@@ -179,6 +187,8 @@ async function ablate(results: Results, options: Options): Promise<number> {
   let ended = 0
 
   const keep = (row: Row) => {
+    if (results.machines.length === 0 && results.rows.length > 0)
+      results.machines.push('a machine that is not named')
     results.rows.push(row)
     if (!results.machines.includes(machine())) results.machines.push(machine())
     writeResults(file, results)

@@ -22,7 +22,7 @@ export const rewardModel = section({
     .enum(['causes', 'estimate'])
     .optional()
     .describe(
-      'What a local judge says of a step. `causes`: a cause and its verdict. `estimate`: how many steps remain and by how much that fell, by a small model of its own (of a preset, or a folder with a judge that was taught elsewhere); `learning.reward: outlook` or `best-outlook` is paid by it, and temperature 0 serves it best. Absent is `causes`.',
+      'What a local judge says of a step. `causes`: a cause and its verdict. `estimate`: how many steps remain and by how much that fell. It is a small model of its own: a preset, or a folder with a judge that was taught elsewhere. `learning.reward: outlook` or `best-outlook` is paid by it, and temperature 0 serves it best. Absent is `causes`.',
     ),
   reads: z
     .enum(['step', 'next-message'])

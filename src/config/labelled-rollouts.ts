@@ -21,9 +21,10 @@ export function estimateRollouts({ rewardModel }: Pick<Config, 'rewardModel'>): 
   return { rollouts: expertRollouts, ownRollouts }
 }
 
-/** Whether a judge of the form `estimate` is taught. One from a folder was taught elsewhere, and is only measured. */
-export function isTaught({ rewardModel }: Pick<Config, 'rewardModel'>): boolean {
-  return isPreset(rewardModel.model)
+/** Whether the run begins with a judge of the form `estimate` that was taught elsewhere. It is only measured here. */
+export function isFromFolder({ rewardModel }: Pick<Config, 'rewardModel'>): boolean {
+  const { mode, provider, form, model } = rewardModel
+  return mode !== 'off' && provider === 'local' && form === 'estimate' && !isPreset(model)
 }
 
 /** Returns how many of the experts' rollouts are held out besides. */
@@ -41,5 +42,5 @@ export function labelledRollouts({ rewardModel }: Pick<Config, 'rewardModel'>): 
   if (rewardModel.form !== 'estimate') return rewardModel.coldStart.rollouts
   const taught = estimateRollouts({ rewardModel })
   const heldOut = heldOutOf(taught)
-  return isTaught({ rewardModel }) ? heldOut + taught.rollouts + taught.ownRollouts : heldOut
+  return isFromFolder({ rewardModel }) ? heldOut : heldOut + taught.rollouts + taught.ownRollouts
 }

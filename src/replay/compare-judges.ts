@@ -71,7 +71,8 @@ export type CompareJudgesOptions = {
 /** @throws RlError `compare-judges.no-weights`, `setting.simulated`, `compare-judges.no-version`, `compare-judges.no-rollouts` */
 export async function compareJudges(log: LogReader, options: CompareJudgesOptions): Promise<JudgeComparison> {
   const config = configAt(log, log.head().position)
-  if (config.rewardModel.provider === 'environment')
+  const { mode, provider } = config.rewardModel
+  if (mode !== 'off' && provider === 'environment')
     throw new RlError(
       `the judge of run '${log.run}' is the setting's own estimate, the same in all versions`,
       {

@@ -11,7 +11,7 @@ import { RlError } from '../../src/errors.ts'
 import { rowWith } from './rows.ts'
 
 const COMMAND =
-  'npm run -s rl -- ablate --regime small-pool --seeds 9 --budget 20 --out x --set run.iterations=4'
+  'npm run -s rl -- ablate --regime small-pool --seeds 9 --budget=20 --out x --set run.iterations=4'
 
 test('claims of all ablations below a folder are one list of shares, with their commands', () => {
   const root = mkdtempSync(join(tmpdir(), 'claims-'))
@@ -92,6 +92,7 @@ test('no file counts twice, and no run: links to folders are not followed, and r
   const results = newResults(COMMAND, loadConfig({}), { regime: 'small-pool' })
   writeResults(file, { ...results, rows })
   symlinkSync('..', join(root, 'pool', 'loop'))
+  symlinkSync(file, join(root, 'ablation.json'))
   assert.is(writeClaims(root).length, 1)
   writeResults(file, { ...results, rows: [...rows, ...rows] })
   assert.throws(() => writeClaims(root), /pool\/ablation.json holds outcome-only seed 1 twice/)

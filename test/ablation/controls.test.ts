@@ -16,6 +16,12 @@ test('more rollouts are those of the judge, in whole iterations', () => {
   assert.ok(wordsOfRun({ setting: 'outcome-more', seed: 1 }, empty).includes('run.iterations=23'))
 })
 
+test('a judge from a folder has no control of as many rollouts: nobody knows its number', () => {
+  const set = ['rewardModel.form=estimate', 'rewardModel.model=./a/judge']
+  const weak = newResults('x', loadConfig({ file: 'config/regimes/weak-start.yaml', set }))
+  assert.throws(() => wordsOfRun({ setting: 'outcome-more', seed: 1 }, weak), /outcome-more: nobody knows/)
+})
+
 test('controls are those of the judge that the contrast names', () => {
   const weak = newResults('x', loadConfig({ file: 'config/regimes/weak-start.yaml' }))
   // 200 + 10,000 + 5,000 labelled rollouts are 118.75 iterations of 128.

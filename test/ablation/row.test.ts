@@ -61,6 +61,9 @@ test('the processor seconds of a run are those of its iterations, all roles toge
   assert.is(rowFrom([...before, over(1), over(2), [100, completed]])?.processorSeconds, 3.5)
   const killed = [...before, over(1), over(2), over(3), [100, completed]] as const
   assert.is(rowFrom(killed)?.processorSeconds, null, 'a head ended in iteration 3')
+  const again: NewEvent = { type: 'RunResumed', data: { reason: 'started again', codeVersion: 'b' } }
+  const ended = [...before, [70, again], over(1), over(2), [100, completed]] as const
+  assert.is(rowFrom(ended)?.processorSeconds, null, 'what the first head did not hear is nowhere')
   const older = run.filter(([, { type }]) => type !== 'ProcessorTimeMeasured')
   assert.is(rowFrom(older)?.processorSeconds, null, 'logs of 0.2 do not tell it')
 })

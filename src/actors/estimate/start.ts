@@ -4,19 +4,19 @@
  */
 
 import { resolve } from 'node:path'
-import { estimateRollouts, isTaught, labelledRollouts } from '../../config/labelled-rollouts.ts'
+import { estimateRollouts, isFromFolder, labelledRollouts } from '../../config/labelled-rollouts.ts'
 import type { Config } from '../../config.ts'
 import { DEFAULT_MODEL } from '../../config-schema/endpoint.ts'
 import { openSetting } from '../../environments/open.ts'
 import { identityOf, type OpenSetting } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
-import { folderDigest } from '../../models/local/checkpoint.ts'
 import { type Compute, computeOf, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { isPreset, type PresetName, presetConfig } from '../../models/local/presets.ts'
 import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
 import type { Seed } from '../../random.ts'
 import { type KeptModel, keptModel } from '../learner/kept-model.ts'
+import { digestOfTree } from '../own-files.ts'
 import { demonstrationFaults } from '../policy/demonstration-faults.ts'
 import { vocabularyOf } from '../policy/vocabulary.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
@@ -51,7 +51,7 @@ export async function startedEstimates(
   const { environment, policy } = config
   const contextTokens = policy.contextTokens + ESTIMATE_TOKENS * environment.maxSteps
   const preset = presetOf(config)
-  const from = isTaught(config) ? null : resolve(config.rewardModel.model)
+  const from = isFromFolder(config) ? resolve(config.rewardModel.model) : null
   const own = await openSetting({
     ...config,
     environment: {
@@ -71,7 +71,7 @@ export async function startedEstimates(
       name: 'estimates',
       // The order of the keys is a part of the digest.
       identity: {
-        ...(from === null ? {} : { from: await folderDigest(from) }),
+        ...(from === null ? {} : { from: await digestOfTree(from) }),
         ...{ VERSION, preset, contextTokens, options, read },
         ...{ name, source, data, difficulty, ...vocabulary, words },
         ...(source === 'data' ? { tasks: tasks.map(({ id }) => id) } : {}),
@@ -117,13 +117,10 @@ async function openJudge(
         : null
   if (wrong === null) return model
   await model.close()
-  throw new RlError(
-    `rewardModel.model: ${folder} holds no judge of the form estimate for this setting: ${wrong}`,
-    {
-      code: 'estimate.other-model',
-      hint: 'name checkpoints/reward-model/00000 of a run with rewardModel.form=estimate, or leave it out',
-    },
-  )
+  throw new RlError(`rewardModel.model: ${folder} holds no judge of the form estimate: ${wrong}`, {
+    code: 'estimate.other-model',
+    hint: 'name checkpoints/reward-model/00000 of a run with rewardModel.form=estimate, or leave it out',
+  })
 }
 
 /** A judge that begins with no policy has a preset of its own. The default is one of four layers. */

@@ -1,5 +1,5 @@
 /** The kept start of a judge that estimates: which configs share it, and which do not. */
-import { readFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -68,6 +68,12 @@ test('a judge that was taught elsewhere is the first version, and is measured on
     readFileSync(join(taken.folder, 'model.safetensors')),
     readFileSync(join(taught.folder, 'model.safetensors')),
   )
+  const copy = join(cache, 'copy')
+  cpSync(taught.folder, copy, { recursive: true })
+  const words = join(copy, 'tokenizer.json')
+  writeFileSync(words, readFileSync(words, 'utf8').replace('"take"', '"taake"'))
+  const other = await started(`rewardModel.model=${copy}`)
+  assert.is.not(other.folder, taken.folder, 'equal weights with other words are another judge')
   const harder = await started(from, 'environment.difficulty=medium')
   assert.is.not(harder.folder, taken.folder, 'its figures are those of another setting')
 })
