@@ -111,7 +111,7 @@ for (const [set, wrong] of [
   ],
   [
     ['rewardModel.form=estimate', 'rewardModel.model=./folder'],
-    /rewardModel\.model: '\.\/folder' would not be/,
+    /rewardModel\.model: there is no folder .*folder with a model/,
   ],
   [['rewardModel.coldStart.ownRollouts=5'], /ownRollouts: is read by judges that estimate alone/],
 ] as const)

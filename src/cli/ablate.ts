@@ -223,7 +223,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
     keep(row)
     const tookMs = performance.now() - beganMs
     if (run.setting !== 'before') lasted.push(tookMs)
-    const left = ((runs.length - ended) * mean(lasted)) / parallel
+    const left = ((runs.length - ended) * median(lasted)) / parallel
     say(
       `${name}: ${gainText(row)}, ${duration(tookMs)}; ${ended} of ${runs.length} runs, left ${duration(left)}`,
     )
@@ -235,7 +235,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
   try {
     await playAll(runs, {
       parallel,
-      mayBegin: () => !stop.signal.aborted && performance.now() - startedMs + mean(lasted) < budgetMs,
+      mayBegin: () => !stop.signal.aborted && performance.now() - startedMs + median(lasted) < budgetMs,
       isReady: (run) => isReady(run, results),
       startsOf: (run) => sharedStarts(run, results),
       play,
@@ -285,8 +285,9 @@ function gainText({ evaluations }: Row): string {
   return `${own[0]?.split ?? 'no evaluation'} ${shown.join(' -> ')}`
 }
 
-function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
+/** The lower one of two. A run that makes a judge's start lasts far longer than the others, and says nothing of them. */
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0
 }
 
 /** The first Ctrl-C pauses the runs, the second leaves them to end on their own. */

@@ -164,7 +164,7 @@ function openLearner(
         const metrics = await learn(model, part, { done, now, of: updates }, options)
         done += now
         loss = metrics.loss
-        report(`cold start: update ${done} of ${updates}, loss ${loss.toFixed(3)}`)
+        report(`cold start: update ${done} of ${Math.max(done, updates)}, loss ${loss.toFixed(3)}`)
       }
     },
   }
