@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { checkConfig, refusing } from './config/checks.ts'
 import { issueError } from './config/issue.ts'
-import { labelledRollouts } from './config/labelled-rollouts.ts'
+import { isFromFolder } from './config/labelled-rollouts.ts'
 import { checkNew } from './config/new-run.ts'
 import { placeModule } from './config/place-module.ts'
 import { twiceError, withPresentNames } from './config/renamed.ts'
@@ -55,8 +55,7 @@ export async function openConfig(sources: ConfigSources): Promise<Config> {
 
 /** Refuses a missing path of a local policy, whose hub name may be fetched later, and of a judge that estimates. */
 function checkModelPlace({ policy, rewardModel, models }: Config, refuse: Refuse): void {
-  if (labelledRollouts({ rewardModel }) > 0 && rewardModel.form === 'estimate')
-    checkJudgePlace(rewardModel.model, refuse)
+  if (isFromFolder({ rewardModel })) checkJudgePlace(resolve(rewardModel.model), refuse)
   const trains = MODEL_PROVIDERS.find(policy.provider, models.module)?.trains
   if (!trains || isPreset(policy.model) || isHubName(policy.model)) return
   const folder = resolve(policy.model)
@@ -68,11 +67,11 @@ function checkModelPlace({ policy, rewardModel, models }: Config, refuse: Refuse
   )
 }
 
-function checkJudgePlace(model: string, refuse: Refuse): void {
-  if (isPreset(model) || existsSync(join(resolve(model), 'config.json'))) return
+function checkJudgePlace(folder: string, refuse: Refuse): void {
+  if (existsSync(join(folder, 'config.json'))) return
   refuse(
     'rewardModel.model',
-    `there is no folder ${resolve(model)} with a model`,
+    `there is no folder ${folder} with a model`,
     `name one of ${PRESET_NAMES.join(', ')}, or the folder of a judge that estimates, e.g. checkpoints/reward-model/00000 of a run`,
   )
 }

@@ -105,13 +105,13 @@ export function regimeOf(results: Pick<Results, 'regime'>, file: string, root: s
 
 function claimsOf(results: Results, regime: string): readonly Claim[] {
   const contrasts = contrastsOf(results).filter(({ split }) => SPLITS.includes(split))
+  const command = commandOf(results, regime)
   return CLAIMS.flatMap(([claim, base, added]) =>
     contrasts
       .filter((one) => one.base === base && one.added === added)
-      .map(({ split, metric, primary, difference: { value: mean, low, high, n }, verdict }) => {
-        const command = commandOf(results, regime)
-        return { regime, claim, base, added, split, metric, primary, mean, low, high, n, verdict, command }
-      }),
+      .map(({ split, metric, primary, difference: { value: mean, low, high, n }, verdict }) => ({
+        ...{ regime, claim, base, added, split, metric, primary, mean, low, high, n, verdict, command },
+      })),
   )
 }
 

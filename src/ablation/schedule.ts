@@ -42,7 +42,7 @@ export type ScheduleOptions = {
  */
 export async function playAll(
   runs: readonly Planned[],
-  { parallel, mayBegin, isReady = () => true, startsOf = ofItsSeed, play }: ScheduleOptions,
+  { parallel, mayBegin, isReady = () => true, startsOf = (run) => [policyStart(run)], play }: ScheduleOptions,
 ): Promise<void> {
   const waiting = [...runs]
   const begun = new Set<string>()
@@ -88,6 +88,7 @@ export async function playAll(
   if (failure !== null) throw failure
 }
 
-function ofItsSeed({ seed }: Planned): readonly string[] {
-  return [`policy ${seed}`]
+/** Returns the name of a policy's start: a seed has one. */
+export function policyStart({ seed }: Pick<Planned, 'seed'>): string {
+  return `policy ${seed}`
 }

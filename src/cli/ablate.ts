@@ -7,6 +7,7 @@ import { begun, checkSettings, resumed, usualSettings } from '../ablation/begin.
 import { commandText, writeClaims } from '../ablation/claims.ts'
 import { pairNamed, type Verdict } from '../ablation/contrasts.ts'
 import { checkTimed, isReady, wordsOfRun } from '../ablation/controls.ts'
+import { isPlaying, toldLines } from '../ablation/head-lines.ts'
 import { completedRow, type HeadRun, playRun, runId } from '../ablation/head-run.ts'
 import { measureAgain } from '../ablation/measure-again.ts'
 import { planOf } from '../ablation/plan.ts'
@@ -22,7 +23,7 @@ import {
   settingsOf,
   TASK_SEED,
 } from '../ablation/settings.ts'
-import { isPlaying, sharedStarts } from '../ablation/shared-starts.ts'
+import { sharedStarts } from '../ablation/shared-starts.ts'
 import { duration } from '../actors/head/terminal/progress.ts'
 import { runsFolder } from '../broker/connection.ts'
 import {
@@ -260,17 +261,6 @@ async function ablate(results: Results, options: Options): Promise<number> {
 function writeReport(out: string, results: Results): void {
   mkdirSync(out, { recursive: true })
   for (const [name, text] of Object.entries(reportFiles(results))) writeFileSync(join(out, name), text)
-}
-
-/** Returns a choice of a head's lines: what a person waits for, and of cold starts one line a minute. */
-function toldLines(): (line: string) => boolean {
-  let toldMs = performance.now()
-  return (line) => {
-    if (/^(evaluation|stalled|failed|iteration \d*[05]\/)/.test(line)) return true
-    if (!line.includes('cold start: ') || performance.now() - toldMs < 60_000) return false
-    toldMs = performance.now()
-    return true
-  }
 }
 
 function machine(): string {

@@ -1,7 +1,8 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { isPlaying } from '../../src/ablation/head-lines.ts'
 import { newResults } from '../../src/ablation/results.ts'
-import { isPlaying, sharedStarts } from '../../src/ablation/shared-starts.ts'
+import { sharedStarts } from '../../src/ablation/shared-starts.ts'
 import { loadConfig } from '../../src/config.ts'
 
 const weak = newResults('x', loadConfig({ file: 'config/regimes/weak-start.yaml' }))

@@ -57,11 +57,12 @@ export function openProcessorTimes(since: number): ProcessorTimes {
       const { iteration } = data
       if (!evaluates) evaluating = null
       if (!open.delete(iteration)) return null
-      if (evaluates) evaluating = iteration
       const found = ms
       ms = {}
       // Iteration 0 only evaluates.
-      return iteration === 0 ? null : measured(iteration, found)
+      if (iteration === 0) return null
+      if (evaluates) evaluating = iteration
+      return measured(iteration, found)
     },
   }
 }

@@ -53,6 +53,12 @@ test('an iteration has the processor time that its roles told since it began', (
   assert.equal(times.see(ends(3))?.data.ms, { policy: 200 }, 'without an evaluation the end tells all')
 
   times.see(starts(0))
+  assert.is(
+    times.see({ type: 'TrajectoryCompleted', data: { iteration: 0, purpose: 'evaluation' } } as never),
+    null,
+  )
+  times.hear({ ...judge, processorMs: 9_000 })
+  assert.is(times.see(learned as never), null, 'the start of a judge is no iteration')
   assert.is(times.see(ends(0)), null, 'iteration 0 only evaluates')
 })
 
