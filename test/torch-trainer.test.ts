@@ -3,6 +3,9 @@
  * packages (integrations/torch/constraints.txt); SKIP where they are missing.
  */
 import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startProgram } from './support/processes.ts'
+import { PYTHON } from './support/python.ts'
 import { batchOf, compareTiny, TOLERANCE } from './support/torch-tiny.ts'
 import { lacksTrainer, type Version } from './support/torch-trainer.ts'
 
@@ -31,6 +34,15 @@ else {
     compareTiny('tiny', { role: 'policy', lora: false, versions: usual(false) }))
   test('an adapter of the judge comes out as from our own trainer', () =>
     compareTiny('nano', { role: 'reward-model', lora: true, versions: usual(true) }))
+  test('six processes of a group end cleanly', async () => {
+    const words =
+      'from rlanything_trainer.group import Group; group = Group("cpu"); group.tell("over"); group.leave()'
+    const torchrun = ['-m', 'torch.distributed.run', '--standalone', '--nproc-per-node', '6', '--no-python']
+    const group = startProgram(PYTHON, [...torchrun, PYTHON, '-c', words], {
+      ...{ PYTHONPATH: 'integrations/torch', GLOO_SOCKET_IFNAME: 'lo' },
+    })
+    assert.is(await group.status, 0, group.output())
+  })
   test('two processes that share the weights give the same', async () => {
     await compareTiny('nano', { role: 'policy', lora: false, processes: 2, versions: usual(false) })
     await compareTiny('nano', { role: 'reward-model', lora: true, processes: 2, versions: usual(true) })

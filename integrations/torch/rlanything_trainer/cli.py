@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import os
 import re
+import sys
 import time
 from pathlib import Path
 
@@ -71,8 +72,9 @@ def main():
         else:
             help_out(trained)
     except (Unfit, Refused) as wrong:
-        raise SystemExit(f"rlanything-trainer: {wrong}") from None
-    group.close()
+        print(f"rlanything-trainer: {wrong}", file=sys.stderr)
+        group.leave(1)
+    group.leave()
 
 
 def help_out(trained):

@@ -1,6 +1,7 @@
 """The processes that train one model together, as torchrun starts them. The first follows the run and tells the others what to train."""
 
 import os
+import sys
 from datetime import timedelta
 
 import torch
@@ -42,9 +43,14 @@ class Group:
         dist.broadcast_object_list(told, src=0, device=self.device)
         return told[0]
 
-    def close(self):
-        if self.size > 1:
-            dist.destroy_process_group()
+    def leave(self, code=0):
+        """Ends this process of several, without the interpreter's end: threads of Gloo can abort it (pytorch/pytorch#190489)."""
+        if self.size == 1:
+            sys.exit(code)
+        dist.destroy_process_group()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
     def shard(self, root, layers):
         """Layers are gathered one at a time; what is in none of them lies with the root."""
