@@ -31,6 +31,7 @@ const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
   ['outcome+estimate - outcome at equal time', 'outcome-time', 'outcome+estimate'],
   ['outcome+estimate - outcome at equal time', 'outcome-time', 'outcome+estimate-bests'],
   ['outcome+oracle - outcome', 'outcome-only', 'outcome+oracle'],
+  ['outcome+oracle - outcome', 'outcome-only', 'outcome+oracle-bests'],
   ['co-trained judge - fixed judge', 'policy', 'policy+reward'],
   ['co-trained judge - fixed judge', 'outcome+fixed-judge', 'outcome+judge'],
   ['best of N by written tests - plain', 'outcome+tests', 'outcome+tests'],

@@ -35,6 +35,7 @@ const COLOURS: Readonly<Record<Shown, string>> = {
   'outcome-time': '#777777',
   learnability: '#44AA99',
   'outcome+oracle': '#661100',
+  'outcome+oracle-bests': '#992211',
   'random-rewriting': '#AA4499',
   // Both groups are drawn in charts of their own: with weights in the darker colour of a pair.
   'staleness-0': '#999999',

@@ -124,6 +124,10 @@ const OTHERS = {
     short: 'oracle',
     words: [...ESTIMATE, 'rewardModel.oracle=true', FIXED_TASKS],
   },
+  'outcome+oracle-bests': {
+    short: 'oracle-bests',
+    words: [...ESTIMATE_BESTS, 'rewardModel.oracle=true', FIXED_TASKS],
+  },
   /** Rewritten tasks without a direction and critiques: what a larger pool is worth by itself. */
   'random-rewriting': {
     short: 'random',

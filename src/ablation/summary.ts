@@ -25,6 +25,7 @@ export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome-only', 'outcome+estimate+environment'],
   ['outcome-separate', 'outcome+estimate'],
   ['outcome-only', 'outcome+oracle'],
+  ['outcome-only', 'outcome+oracle-bests'],
   ['random-rewriting', 'outcome+environment'],
   ['outcome-only', 'outcome+fixed-judge'],
   ['outcome+fixed-judge', 'outcome+judge'],
