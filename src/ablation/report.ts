@@ -24,6 +24,7 @@ import {
   settingsIn,
   splitsIn,
 } from './summary.ts'
+import type { WrittenTests } from './written-tests.ts'
 
 /** Files by name: ablation.md and the curves that it shows. */
 export function reportFiles(results: Results): Readonly<Record<string, string>> {
@@ -57,6 +58,7 @@ function page(results: Results, curves: readonly string[]): string {
     ...curves,
     ...judgeSection(rows),
     ...growthSection(rows),
+    ...writtenTestsSection(rows),
     ...choicesSection(rows),
     ...stalenessSection(rows),
     '## How it was made',
@@ -229,6 +231,36 @@ function growthSection(rows: readonly Row[]): readonly string[] {
             sum(({ evident }) => evident),
           )}).`,
         ].join('\n'),
+  ]
+}
+
+/** How much of what a choice among the programs can gain the written tests gain. */
+function writtenTestsSection(rows: readonly Row[]): readonly string[] {
+  const lines = settingsIn(rows).flatMap((setting) => {
+    const own = ofSetting(rows, setting)
+    return splitsIn(rows).flatMap((split) => {
+      const told = (figure: (tests: WrittenTests[number]) => number | null) =>
+        meanOf(own, ({ writtenTests }) => {
+          const found = writtenTests?.find((one) => one.split === split)
+          return found === undefined ? null : figure(found)
+        })
+      const plain = told((tests) => tests.plain)
+      if (plain === null) return []
+      const figures = [
+        ...[plain, told(({ bestOfN }) => bestOfN), told((tests) => tests.unitTestTasks / tests.tasks)],
+        told(({ unitTest }) => unitTest),
+      ]
+      return [[setting, split, plain.n, ...figures.map(text)]]
+    })
+  })
+  if (lines.length === 0) return []
+  return [
+    '## Written tests',
+    [
+      'Shares at the last evaluation: of right programs, and of tasks whose program with the most passed written tests is right. No choice',
+      'can gain more than the share of tasks with a right program among all. The last column is the share of right tests for these tasks.',
+    ].join('\n'),
+    table(['setting', 'split', 'n', 'plain', 'best of N', 'a right one among N', 'right tests'], lines),
   ]
 }
 

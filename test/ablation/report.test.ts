@@ -75,6 +75,15 @@ test('settings that play with older policies have their ages and weights in a ta
   assert.not.match(reportFiles(results)['ablation.md'] ?? '', /## Staleness/)
 })
 
+test('written tests stand beside what a choice can gain', () => {
+  const tests = { split: 'in-domain', tasks: 100, plain: 0.5, bestOfN: 0.6, unitTest: 0.4, unitTestTasks: 70 }
+  const rows = [1, 2].map((seed) => rowWith('outcome+tests', seed, 40, 50, { writtenTests: [tests] }))
+  const page = reportFiles({ ...empty, rows })['ablation.md'] ?? ''
+  const shares = ['0.500', '0.600', '0.700', '0.400'].map((share) => `${share} [${share}, ${share}]`)
+  assert.ok(page.includes(`| outcome+tests | in-domain | 2 | ${shares.join(' | ')} |`), page)
+  assert.not.match(reportFiles(results)['ablation.md'] ?? '', /## Written tests/)
+})
+
 test('without rows there is a page and nothing to draw', () => {
   assert.equal(Object.keys(reportFiles(empty)), ['ablation.md'])
 })
