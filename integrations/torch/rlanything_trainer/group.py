@@ -44,7 +44,7 @@ class Group:
         return told[0]
 
     def leave(self, code=0):
-        """Ends this process of several, without the interpreter's end: threads of Gloo can abort it (pytorch/pytorch#190489)."""
+        """Ends this process. One of several skips the interpreter's end, which threads of Gloo can abort (pytorch/pytorch#190489)."""
         if self.size == 1:
             sys.exit(code)
         dist.destroy_process_group()
