@@ -104,6 +104,8 @@ export interface WebEnvironment extends Environment {
    */
   remaining(task: Task, actions: readonly string[]): Promise<number | null>
   progress(task: Task, actions: readonly string[]): Promise<Float32Array | null>
+  /** Resolves to the steps to success before each action and after the last, [actions + 1], as progress counts them. */
+  remainders(task: Task, actions: readonly string[]): Promise<Float32Array | null>
   /** Some tasks of each page, by its name. */
   samples(seeds: number): Promise<ReadonlyMap<string, readonly Task[]>>
   /** Returns the advice of the page's oracle at a turn. No agent sees it. */
@@ -245,6 +247,7 @@ export function webEnvironment({
     },
     remaining: oracle.remaining,
     progress: oracle.progress,
+    remainders: oracle.remainders,
     expert: advisedOr(advised),
     async picture(of) {
       const state = states.get(of)

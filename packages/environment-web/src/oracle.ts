@@ -1,4 +1,4 @@
-/** How many steps the oracle of a page takes to success, and what an episode has gained by each of its actions. */
+/** How many steps the oracle of a page takes to success, and what each action of an episode has gained. */
 
 import type { Task } from 'rlanything/environments'
 import { itemAt } from 'rlanything/kit'
@@ -15,8 +15,13 @@ const MOST_ORACLE_STEPS = 60
 type Oracle = {
   /** Steps that the oracle takes to success after some actions, or null if it does not succeed. */
   readonly remaining: (task: Task, actions: readonly string[]) => Promise<number | null>
-  /** Steps gained by each action, or null if the oracle does not solve the task. */
+  /** [actions] steps gained by each action, or null if the oracle does not solve the task. */
   readonly progress: (task: Task, actions: readonly string[]) => Promise<Float32Array | null>
+  /**
+   * [actions + 1] steps to success before each action and after the last, or null if the oracle does not solve the task. If it does
+   * not succeed after an action, the action has lost a step, and those behind it neither gain nor lose.
+   */
+  readonly remainders: (task: Task, actions: readonly string[]) => Promise<Float32Array | null>
 }
 
 type OracleOptions = {
@@ -30,7 +35,7 @@ type OracleOptions = {
 
 export function createOracle({ play, shown, stepAfter, remembered }: OracleOptions): Oracle {
   const { look, known } = shown
-  const remainders = createMemo<number | null>(remembered, () => 8)
+  const counted = createMemo<number | null>(remembered, () => 8)
 
   /** What the steps of an episode are, without those that were refused. */
   async function stepsOf(task: Task, actions: readonly string[]): Promise<Step[]> {
@@ -54,7 +59,7 @@ export function createOracle({ play, shown, stepAfter, remembered }: OracleOptio
 
   async function remaining(task: Task, actions: readonly string[]): Promise<number | null> {
     const steps = await stepsOf(task, actions)
-    return remainders.of(keyOf(task, steps), async () => {
+    return counted.of(keyOf(task, steps), async () => {
       const reading = known(task, steps)
       if (reading?.done) return isSolved(reading) ? 0 : null
       return readLeft(await play(task, steps, null, { finish: MOST_ORACLE_STEPS }, null))
@@ -87,5 +92,15 @@ export function createOracle({ play, shown, stepAfter, remembered }: OracleOptio
     })
   }
 
-  return { remaining, progress }
+  async function remainders(task: Task, actions: readonly string[]): Promise<Float32Array | null> {
+    const left = await remainingAll(task, actions)
+    if (left[0] === null) return null
+    let last = 0
+    return Float32Array.from(left, (steps, i) => {
+      last = steps ?? (left[i - 1] === null ? last : last + 1)
+      return last
+    })
+  }
+
+  return { remaining, progress, remainders }
 }

@@ -70,4 +70,5 @@ export const setting = defineSetting<WebEnvironment, ReturnType<typeof keys>>({
   progress: (environment, task, _seed, actions) => environment.progress(task, actions),
   // Nothing is hidden on a page, so what a step was expected to gain is what it gained.
   falls: (environment, task, _seed, actions) => environment.progress(task, actions),
+  remaining: (environment, task, _seed, actions) => environment.remainders(task, actions),
 })

@@ -11,14 +11,16 @@ import type { Site } from '../src/site.ts'
 import { type Step, stepReader } from '../src/steps.ts'
 import { hasBrowser } from './browser.ts'
 
-/** Two presses of the button solve the task. */
-const PAGE = `<!doctype html><body><button onclick="press()">press</button><div id=said></div></body>`
+/** Two presses of the first button solve the task. The second button spoils it for the oracle. */
+const PAGE = `<!doctype html><body><button onclick="press()">press</button><button onclick="spoil()">spoil</button><div id=said></div></body>`
 const SCRIPT = `let presses = 0
+  let spoiled = false
+  window.spoil = () => { spoiled = true }
   window.press = () => {
     presses++
     document.getElementById('said').append(Object.assign(document.createElement('p'), { textContent: 'press ' + presses }))
   }
-  __rl.page = { full: true, start() { return 'press twice' }, state: () => ({ done: presses > 1, reward: presses > 1 ? 1 : 0 }), oracle: () => ['click', document.querySelector('button')] }`
+  __rl.page = { full: true, start() { return 'press twice' }, state: () => ({ done: presses > 1, reward: presses > 1 ? 1 : 0 }), oracle: () => spoiled ? null : ['click', document.querySelector('button')] }`
 
 const task: Task = { id: 'a', environment: 'web', kind: 'a', goal: 'press twice', recipe: { page: 'a' } }
 const DEADLINE_MS = 10_000
@@ -88,6 +90,13 @@ if (parts) {
     // A text that is no command is not a step.
     assert.is(await oracle.remaining(task, ['nonsense', 'click 1']), 1)
     assert.equal(await oracle.progress(task, ['click 1', 'wait', 'click 1']), Float32Array.of(1, 0, 1))
+    assert.equal(await oracle.remainders(task, ['click 1', 'wait', 'click 1']), Float32Array.of(2, 1, 1, 0))
+  })
+
+  playing('the step that spoils a task loses one, and no step behind it counts', async () => {
+    const spoiled = ['click 1', 'click 2', 'wait', 'wait']
+    assert.equal(await oracle.progress(task, spoiled), Float32Array.of(1, -1, 0, 0))
+    assert.equal(await oracle.remainders(task, spoiled), Float32Array.of(2, 1, 2, 2, 2))
   })
 
   playing('an error of the page is its own', async () => {

@@ -2,8 +2,10 @@
 import '../../../test/support/packages.ts'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { taughtEpisode } from '../../../src/actors/estimate/teachers.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { openSetting } from '../../../src/environments/open.ts'
+import { itemAt } from '../../../src/item-at.ts'
 import { splitWords } from '../../../src/models/local/word-tokenizer.ts'
 import { testEnvironment } from '../../../src/testing/index.ts'
 import { compactView } from '../src/compact-view.ts'
@@ -24,6 +26,29 @@ if (hasBrowser()) {
     })
     assert.is(tested.episodes, 18)
     assert.ok(tested.rewrites.proposed > 24, JSON.stringify(tested))
+  })
+
+  test('what a judge is taught of the steps that remain falls as the setting says', async () => {
+    const config = loadConfig({ set: ['environment={name: web}', ...SMALL] })
+    const opened = await openSetting(config)
+    try {
+      const tasks = await opened.environment.tasks('train')
+      let lost = 0
+      for (const [index, task] of tasks.slice(0, 24).entries()) {
+        const episode = (await taughtEpisode(opened, task, index, { maxSteps: 6, seed: [3, 4] }))!
+        const { remaining, actions } = episode
+        assert.is(remaining.length, actions.length + 1)
+        const falls = (await opened.setting.falls!(opened.environment, task, episode.seed, actions))!
+        assert.equal(
+          actions.map((_, step) => itemAt(remaining, step) - itemAt(remaining, step + 1)),
+          [...falls],
+        )
+        lost += falls.filter((fall) => fall < 0).length
+      }
+      assert.ok(lost > 4, `${lost} steps lost`)
+    } finally {
+      await opened.environment.close?.()
+    }
   })
 
   test('no family of ood is trained on, the oracle solves every task, and every word is in the word list', async () => {
