@@ -18,8 +18,8 @@ type Oracle = {
   /** [actions] steps gained by each action, or null if the oracle does not solve the task. */
   readonly progress: (task: Task, actions: readonly string[]) => Promise<Float32Array | null>
   /**
-   * [actions + 1] steps to success before each action and after the last, or null if the oracle does not solve the task. If it does
-   * not succeed after an action, the action has lost a step, and those behind it neither gain nor lose.
+   * [actions + 1] steps to success before each action and after the last, or null if the oracle does not solve the task. They fall
+   * by the progress of each action.
    */
   readonly remainders: (task: Task, actions: readonly string[]) => Promise<Float32Array | null>
 }
@@ -93,13 +93,15 @@ export function createOracle({ play, shown, stepAfter, remembered }: OracleOptio
   }
 
   async function remainders(task: Task, actions: readonly string[]): Promise<Float32Array | null> {
-    const left = await remainingAll(task, actions)
-    if (left[0] === null) return null
-    let last = 0
-    return Float32Array.from(left, (steps, i) => {
-      last = steps ?? (left[i - 1] === null ? last : last + 1)
-      return last
-    })
+    const gained = await progress(task, actions)
+    let left = await remaining(task, [])
+    if (gained === null || left === null) return null
+    const all = [left]
+    for (const steps of gained) {
+      left -= steps
+      all.push(left)
+    }
+    return Float32Array.from(all)
   }
 
   return { remaining, progress, remainders }
