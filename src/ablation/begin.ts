@@ -1,5 +1,6 @@
 /** Begins an ablation, or goes on with one: its config, its tasks, and what its settings need. */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { loadConfig, openConfig } from '../config.ts'
 import { explain, RlError } from '../errors.ts'
 import { pairNamed } from './contrasts.ts'
@@ -23,6 +24,15 @@ export function begun(file: string, command: string, { regime, config, set, task
     throw new RlError(`${file} holds an ablation already`, {
       code: 'ablate.exists',
       hint: '--resume goes on with it; --out FOLDER begins another',
+    })
+  const folder = dirname(file)
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new RlError(`--out ${folder} is a file`, { code: 'cli.usage', hint: 'name a folder' })
+  const report = join(folder, 'ablation.md')
+  if (!existsSync(file) && existsSync(report))
+    throw new RlError(`${report} is the report of another ablation`, {
+      code: 'ablate.exists',
+      hint: '--out FOLDER begins one elsewhere',
     })
   const seed = set?.find((word) => word.startsWith('environment.seed='))
   if (seed !== undefined)
@@ -130,10 +140,12 @@ export async function checkSettings(
           },
         )
     } catch (cause) {
-      const { code = 'ablate.lacks-part', hint = 'omit it from --settings' } =
-        cause instanceof RlError ? cause : {}
+      const { code = 'ablate.lacks-part', hint = null } = cause instanceof RlError ? cause : {}
       const reason = cause instanceof RlError ? cause.message : explain(cause)
-      throw new RlError(`setting ${setting}: ${reason}`, { code, hint, cause })
+      throw new RlError(`setting ${setting}: ${reason}`, {
+        ...{ code, cause },
+        hint: ['omit it from --settings', hint].filter((one) => one !== null).join('; else '),
+      })
     }
   }
 }

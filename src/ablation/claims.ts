@@ -47,6 +47,7 @@ const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
   ['branching by verdict - by entropy', 'branching-entropy', 'branching-verdict'],
 ]
 
+const COMMAND = 'npm run -s rl -- ablate'
 const SPLITS = ['in-domain', 'ood']
 /** Words of the command that each claim's own ones replace. */
 const REPLACED = ['--settings', '--seeds', '--task-seed', '--out', '--budget']
@@ -73,7 +74,7 @@ export type Claim = {
 
 /** Returns the command of an ablation, as a shell takes it. */
 export function commandText(words: readonly string[]): string {
-  return ['npm run -s rl -- ablate', ...words.map(shellWord)].join(' ')
+  return [COMMAND, ...words.map(shellWord)].join(' ')
 }
 
 /**
@@ -116,17 +117,29 @@ function claimsOf(results: Results, regime: string): readonly Claim[] {
   )
 }
 
-/** The command that plays all settings again: the correction for many tests counts them all. */
+/**
+ * The command that plays all settings again: the correction for many tests counts them all. Settings with fewer seeds have a
+ * command of their own behind it.
+ */
 function commandOf({ command, taskSeed, rows }: Results, regime: string): string {
   const words = shellWords(command)
   const kept = words.filter(
     (word, index) => !REPLACED.includes(flagOf(word)) && !REPLACED.includes(words[index - 1] ?? ''),
   )
   const played = SETTING_NAMES.filter((setting) => ofSetting(rows, setting).length > 0)
-  const seeds = Math.max(...rows.map(({ seed }) => seed))
-  const own = ['--settings', played.join(','), '--seeds', seeds, '--task-seed', taskSeed]
-  const folder = played.map((setting) => SETTINGS[setting].short).join('-')
-  return [...kept.map(shellWord), ...own, '--out', `claims/${regime}/${folder}`].join(' ')
+  const out = shellWord(`claims/${regime}/${played.map((setting) => SETTINGS[setting].short).join('-')}`)
+  const seedsOf = (setting: Setting) => Math.max(...ofSetting(rows, setting).map(({ seed }) => seed))
+  const counts = [...new Set(played.map(seedsOf))].sort((a, b) => b - a)
+  const commands = counts.map((seeds, index) => {
+    const settings = played.filter((setting) => seedsOf(setting) === seeds).join(',')
+    return index === 0
+      ? [
+          ...kept.map(shellWord),
+          `--settings ${settings} --seeds ${seeds} --task-seed ${taskSeed} --out ${out}`,
+        ]
+      : [COMMAND, `--resume --settings ${settings} --seeds ${seeds} --out ${out}`]
+  })
+  return commands.map((words) => words.join(' ')).join(' && ')
 }
 
 /** Returns `--seeds` of `--seeds=4`, and other words as they are. */

@@ -5,6 +5,7 @@
 import { RlError } from '../errors.ts'
 import { type Estimate, studentP, studentQuantile } from '../learning/interval.ts'
 import { stableMean, stableSum } from '../learning/moments.ts'
+import { nearest } from '../nearest.ts'
 import { primaryOf, type Results } from './results.ts'
 import type { Row } from './row.ts'
 import { SETTING_NAMES, type Setting } from './settings.ts'
@@ -96,13 +97,18 @@ export function contrastsOf(results: Pick<Results, 'config' | 'regime' | 'rows'>
  * @example pairNamed('policy+reward - outcome-only') // ['outcome-only', 'policy+reward']
  */
 export function pairNamed(text: string): readonly [base: Setting, added: Setting] {
-  const [added, base] = text.split(' - ').map((name) => SETTING_NAMES.find((one) => one === name.trim()))
-  if (base === undefined || added === undefined)
-    throw new RlError(`evaluation.contrast '${text}' names no two settings`, {
-      code: 'ablate.bad-contrast',
-      hint: `write 'added - base', each of ${SETTING_NAMES.join(', ')}`,
-    })
-  return [base, added]
+  const names = text.split(' - ').map((name) => name.trim())
+  const [added, base] = names.map((name) => SETTING_NAMES.find((one) => one === name))
+  if (names.length === 2 && base !== undefined && added !== undefined && base !== added) return [base, added]
+  const odd = names.find((name) => !SETTING_NAMES.some((one) => one === name))
+  const near = odd === undefined ? null : nearest(odd, SETTING_NAMES)
+  throw new RlError(`evaluation.contrast '${text}' names no two settings`, {
+    code: 'ablate.bad-contrast',
+    hint:
+      near === null
+        ? `write 'added - base', two of ${SETTING_NAMES.join(', ')}`
+        : `'${odd}' is none; the nearest is ${near}`,
+  })
 }
 
 /** Returns the setting that the controls are for: the judged one of the named contrast. */

@@ -31,6 +31,9 @@ type Again = {
  * explains them. `keep` is called after each.
  */
 export async function measureAgain({ rows }: Results, again: Again): Promise<void> {
+  for (const row of rows)
+    if (row.cooler === null && row.setting !== 'before' && !existsSync(runFolder(row.run).log))
+      again.say(`${nameOf(row)}: its run ${row.run} is gone, so its policy cannot be measured again`)
   for (const measure of [measureCosts, measureCooler, measureAcceptances, measureJudges])
     for (const row of rows) {
       const { log: path } = runFolder(row.run)

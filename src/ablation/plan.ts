@@ -1,9 +1,11 @@
 /** Cost of playing again every ablation below a folder, told before any run. */
+import { dirname, relative } from 'node:path'
 import { ablationFiles, regimeOf } from './claims.ts'
 import { readResults } from './results.ts'
 
 export type PlannedAblation = {
-  readonly regime: string
+  /** Its folder, and its regime if that is not the folder's name. */
+  readonly name: string
   readonly runs: number
   /** As measured, divided by the runs at a time. */
   readonly hours: number
@@ -22,7 +24,7 @@ export function planOf(root: string, parallel: number): readonly PlannedAblation
     const { rows } = results
     const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
     return {
-      regime: regimeOf(results, file, root),
+      name: nameOf(relative(root, dirname(file)), regimeOf(results, file, root)),
       runs: rows.length,
       hours: sum(rows.map(({ elapsedSeconds, seconds }) => elapsedSeconds ?? seconds)) / 3600 / parallel,
       withoutStarts: rows.filter(({ elapsedSeconds }) => elapsedSeconds === null).length,
@@ -30,4 +32,8 @@ export function planOf(root: string, parallel: number): readonly PlannedAblation
       tokens: sum(rows.map(({ costs }) => costs?.tokens ?? 0)),
     }
   })
+}
+
+function nameOf(folder: string, regime: string): string {
+  return folder === '' || folder === regime ? regime : `${folder} (${regime})`
 }

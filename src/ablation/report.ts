@@ -1,4 +1,5 @@
 /** The report of an ablation: tables in Markdown, curves as SVG. */
+import { inLine } from '../command-line.ts'
 import type { Estimate } from '../learning/interval.ts'
 import { adviceOf } from './advice.ts'
 import { contrastsOf } from './contrasts.ts'
@@ -69,7 +70,7 @@ function page(results: Results, curves: readonly string[]): string {
 function introduction({ rows, command }: Results): string {
   const seeds = new Set(rows.map(({ seed }) => seed))
   return [
-    `\`${command}\` began these ${rows.length} runs, with seeds ${[...seeds].sort((a, b) => a - b).join(', ') || 'none'}. "How it was made" gives config, code and machine.`,
+    `\`${plain(command)}\` began these ${rows.length} runs, with seeds ${[...seeds].sort((a, b) => a - b).join(', ') || 'none'}. "How it was made" gives config, code and machine.`,
     '',
     'All settings of a seed share training tasks, test tasks, cold starts and random draws. Every iteration plays the same number of',
     'rollouts: candidates take the place of training tasks. The last evaluation counts, not the best. Brackets hold 95 % intervals',
@@ -118,10 +119,16 @@ function successTable(rows: readonly Row[]): string {
           text(meanOf(own, lastSuccess(split))),
         ]),
         ...splits.flatMap((split) => (has(rows, split) ? [text(meanOf(own, coolerSuccess(split)))] : [])),
-        ...COSTS.map((cost) => meanOf(own, cost)?.value.toFixed(0) ?? '-'),
+        ...COSTS.map((cost) => costText(meanOf(own, cost), own.length)),
       ]
     }),
   )
+}
+
+/** Older rows tell fewer costs. */
+function costText(cost: Estimate | null, rows: number): string {
+  if (cost === null) return '-'
+  return cost.n < rows ? `${cost.value.toFixed(0)} (n ${cost.n})` : cost.value.toFixed(0)
 }
 
 const CONTRASTS = [
@@ -330,13 +337,13 @@ function provenance(results: Results): string {
   const versions = [...new Set(rows.map(({ codeVersion }) => codeVersion))]
   const seconds = rows.reduce((sum, row) => sum + row.seconds, 0)
   return [
-    `- command: \`${command}\``,
+    `- command: \`${plain(command)}\``,
     `- config before a setting's changes: ablation ${ablationKey(results)}, in ablation.json`,
     `- size: ${config.run.steps === undefined ? `${config.run.iterations}` : `${config.run.steps} played steps, in`} iterations of ${config.environment.tasksPerIteration} tasks x ${config.environment.rolloutsPerTask} rollouts, ${config.evaluation.tasks ?? 'all'} test tasks a split`,
-    `- regime: ${results.regime ?? 'none, the config is its own'}`,
+    `- regime: ${plain(results.regime ?? 'none, the config is its own')}`,
     `- tasks: seed N of a run has those of task seed ${results.taskSeed} + N`,
-    `- code: ${versions.join('; ') || '-'}`,
-    `- time: ${(seconds / 60).toFixed(0)} minutes of runs, several at a time, on ${machines.join(' and ') || 'a machine that is not named'}`,
+    `- code: ${plain(versions.join('; ')) || '-'}`,
+    `- time: ${(seconds / 60).toFixed(0)} minutes of runs, several at a time, on ${plain(machines.join(' and ')) || 'a machine that is not named'}`,
     '',
     table(
       ['setting', 'seed', 'task seed', "digest of the run's config"],
@@ -354,8 +361,14 @@ function provenance(results: Results): string {
 
 function table(head: readonly string[], lines: readonly (readonly (string | number)[])[]): string {
   if (lines.length === 0) return 'No rows yet.'
-  const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`
+  const row = (cells: readonly (string | number)[]) =>
+    `| ${cells.map((cell) => plain(`${cell}`).replaceAll('|', '\\|')).join(' | ')} |`
   return [row(head), row(head.map(() => '---')), ...lines.map(row)].join('\n')
+}
+
+/** A file of anybody must not bring markup into a page. */
+function plain(text: string): string {
+  return inLine(text).replace(/<(?=[a-z/!?])/gi, '&lt;')
 }
 
 function text(estimate: Estimate | null): string {

@@ -29,6 +29,8 @@ const schema = z.strictObject({
 
 export type Results = z.infer<typeof schema>
 
+const MEND = 'restore the file, or move it away'
+
 type Named = { readonly taskSeed?: number | undefined; readonly regime?: string | undefined }
 
 export function newResults(command: string, config: Config, named: Named = {}): Results {
@@ -46,7 +48,7 @@ export function readResults(path: string): Results {
   if (!parsed.success)
     throw new RlError(`${path} holds no ablation: ${z.prettifyError(parsed.error)}`, {
       code: 'ablate.bad-file',
-      hint: 'begin anew with --out FOLDER',
+      hint: MEND,
     })
   const { rows, ...rest } = parsed.data
   const twice = rows.find((row, index) => rows.findIndex((one) => isSameRun(one, row)) < index)
@@ -71,7 +73,7 @@ function valueIn(path: string): unknown {
   } catch (cause) {
     throw new RlError(`${path} holds no ablation: ${explain(cause)}`, {
       code: 'ablate.bad-file',
-      hint: 'begin anew with --out FOLDER',
+      hint: MEND,
       cause,
     })
   }

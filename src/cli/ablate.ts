@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
@@ -35,6 +35,7 @@ import {
   wholeNumber,
 } from '../command-line.ts'
 import { loggable } from '../config.ts'
+import { RlError } from '../errors.ts'
 import { wilson } from '../learning/interval.ts'
 import type { Command } from './command.ts'
 
@@ -114,6 +115,8 @@ rollouts. Two sentences of advice say which keys to set. Ctrl-C pauses the runs,
     const list = values.settings ?? wordBehind('--settings', results)
     const settings = list === undefined ? null : settingsOf(list)
     const seeds = wholeNumber('--seeds', values.seeds ?? wordBehind('--seeds', results) ?? '5', 1)
+    if (seeds > MOST_SEEDS)
+      throw new RlError(`--seeds is ${seeds}, expected at most ${MOST_SEEDS}`, { code: 'cli.usage' })
     return ablate(results, { file, out, settings, seeds, parallel, budgetMs, json: values.json ?? false })
   },
 }
@@ -128,8 +131,10 @@ function wordBehind(flag: string, { command }: Results): string | undefined {
 /** The last line counts the claims. */
 function claim(root: string): number {
   const claims = writeClaims(root)
-  for (const { regime, claim, split, mean, n, verdict } of claims)
-    printLine(`${verdict}: ${regime}, ${split}: ${claim} = ${mean.toFixed(3)}, n ${n}`)
+  for (const { regime, claim, split, metric, mean, low, high, n, verdict } of claims) {
+    const limits = `[${low.toFixed(3)}, ${high.toFixed(3)}]`
+    printLine(`${verdict}: ${regime}, ${split}, ${metric}: ${claim} = ${mean.toFixed(3)} ${limits}, n ${n}`)
+  }
   const count = (wanted: Verdict) => claims.filter(({ verdict }) => verdict === wanted).length
   printLine(
     `claims=${claims.length} hold=${count('hold')} undecided=${count('undecided')} reversed=${count('reversed')}`,
@@ -140,8 +145,8 @@ function claim(root: string): number {
 /** The last line has the sums. */
 function plan(root: string, parallel: number): number {
   const planned = planOf(root, parallel)
-  for (const { regime, runs, hours, rollouts, tokens } of planned)
-    printLine(`${regime}: runs=${runs} hours=${hours.toFixed(2)} rollouts=${rollouts} tokens=${tokens}`)
+  for (const { name, runs, hours, rollouts, tokens } of planned)
+    printLine(`${name}: runs=${runs} hours=${hours.toFixed(2)} rollouts=${rollouts} tokens=${tokens}`)
   const older = planned.reduce((sum, one) => sum + one.withoutStarts, 0)
   if (older > 0)
     printLine(
@@ -152,6 +157,9 @@ function plan(root: string, parallel: number): number {
   printLine(`runs=${runs} hours=${hours.toFixed(2)}`)
   return 0
 }
+
+/** More would take years. */
+const MOST_SEEDS = 1000
 
 type Options = {
   readonly file: string
@@ -170,17 +178,27 @@ async function ablate(results: Results, options: Options): Promise<number> {
   const key = ablationKey(results)
   const startedMs = performance.now()
   const configFile = join(runsFolder(), `ablate-${key}.yaml`)
-  mkdirSync(runsFolder(), { recursive: true })
-  writeFileSync(configFile, stringify(loggable(baseConfig(results))))
   const { taskSeed } = results
   const where = { configFile, taskSeed }
-  const settings = options.settings ?? (await usualSettings(results, where, say))
-  const runs = plannedRuns(settings, seeds, results.rows)
-  const wanted = settings.filter((setting) => runs.some((run) => run.setting === setting))
-  checkTimed(runs, results)
   const primary = primaryOf(results)
   if (primary !== null) pairNamed(primary)
-  await checkSettings(wanted, where)
+  const isNew = !existsSync(configFile)
+  mkdirSync(runsFolder(), { recursive: true })
+  writeFileSync(configFile, stringify(loggable(baseConfig(results))))
+  const planned = async () => {
+    const settings = options.settings ?? (await usualSettings(results, where, say))
+    const runs = plannedRuns(settings, seeds, results.rows)
+    checkTimed(runs, results)
+    await checkSettings(
+      settings.filter((setting) => runs.some((run) => run.setting === setting)),
+      where,
+    )
+    return { settings, runs }
+  }
+  const { settings, runs } = await planned().catch((refusal) => {
+    if (isNew) rmSync(configFile)
+    throw refusal
+  })
   // From here on --resume goes on with it, however this process ends.
   writeResults(file, results)
   const stop = interruption()
@@ -259,6 +277,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
 }
 
 function writeReport(out: string, results: Results): void {
+  if (results.rows.length === 0) return
   mkdirSync(out, { recursive: true })
   for (const [name, text] of Object.entries(reportFiles(results))) writeFileSync(join(out, name), text)
 }

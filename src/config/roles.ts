@@ -158,7 +158,7 @@ function checkForm(
     refuse(
       path,
       `'estimate' is for local judges of steps, not for provider ${provider} and the setting '${setting.name}'`,
-      'use rewardModel.provider local, or leave it out',
+      provider === 'local' ? 'leave it out' : 'use rewardModel.provider local, or leave it out',
     )
   for (const part of ['remaining', 'falls', 'expert'] as const)
     if (!setting[part])

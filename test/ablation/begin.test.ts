@@ -27,6 +27,17 @@ test('the seed of the tasks is a word of its own, and no other word may set it',
   )
 })
 
+test('no other report and no file is written over', () => {
+  const out = folder()
+  writeFileSync(join(out, 'ablation.md'), 'of an older version')
+  assert.throws(
+    () => begun(join(out, 'ablation.json'), 'x', {}),
+    /ablation.md is the report of another ablation/,
+  )
+  const file = join(out, 'ablation.md')
+  assert.throws(() => begun(join(file, 'ablation.json'), 'x', {}), /^--out .*ablation.md is a file/)
+})
+
 test('a resumed ablation keeps its task seed, and its rows say which', () => {
   const path = join(folder(), 'ablation.json')
   const row = { ...rowWith('policy', 2, 1, 2), taskSeed: null }

@@ -61,6 +61,21 @@ test('the command of a claim keeps words with blanks whole', () => {
   )
 })
 
+test('a setting with fewer seeds has a command of its own, and a folder of any name is one word', () => {
+  const root = mkdtempSync(join(tmpdir(), 'claims-'))
+  const rows = [1, 2, 3].flatMap((seed) => [
+    rowWith('outcome-only', seed, 4, 5),
+    ...(seed < 3 ? [rowWith('outcome+oracle', seed, 4, 6)] : []),
+  ])
+  writeResults(join(root, 'my $(pool)', 'ablation.json'), { ...newResults('x', loadConfig({})), rows })
+  const out = "--out 'claims/my $(pool)/outcome-oracle'"
+  assert.is(
+    writeClaims(root)[0]?.command,
+    `x --settings outcome-only --seeds 3 --task-seed 9000 ${out} && npm run -s rl -- ablate --resume --settings outcome+oracle --seeds 2 ${out}`,
+  )
+  assert.is(planOf(root, 1)[0]?.name, 'my $(pool)')
+})
+
 test('equal time is a claim of the judge that the contrast names, and its command plays outcomes alone too', () => {
   const root = mkdtempSync(join(tmpdir(), 'claims-'))
   const rows = [1, 2, 3].flatMap((seed) => [
@@ -143,7 +158,7 @@ test('a plan has the runs, hours, rollouts and tokens of each ablation below a f
     }),
   )
   writeResults(join(root, 'ablation.json'), { ...newResults('x', loadConfig({})), rows })
-  const planned = { regime: 'default', runs: 2, hours: 1, rollouts: 512, tokens: 2_000 }
+  const planned = { name: 'default', runs: 2, hours: 1, rollouts: 512, tokens: 2_000 }
   assert.equal(planOf(root, 2), [{ ...planned, withoutStarts: 2 }])
   const whole = rows.map((row) => ({ ...row, elapsedSeconds: 4 * 3600 }))
   writeResults(join(root, 'ablation.json'), { ...newResults('x', loadConfig({})), rows: whole })

@@ -125,10 +125,15 @@ test('contrasts are told of a setting that this process has not loaded', () => {
   assert.is(regime.filter(({ primary }) => primary).length, 0, 'its two settings were not played')
 })
 
-test('a contrast names two settings', () => {
+test('a contrast names two settings, and they differ', () => {
   assert.equal(pairNamed('policy+reward - outcome-only'), ['outcome-only', 'policy+reward'])
-  for (const text of ['', 'policy', 'policy - polcy', 'policy-outcome-only'])
+  const three = 'policy - outcome-only - before'
+  for (const text of ['', 'policy', 'policy-outcome-only', 'policy - policy', three])
     assert.throws(() => pairNamed(text), /names no two settings/)
+  assert.throws(
+    () => pairNamed('outcome+judg - outcome-only'),
+    (error: { hint: string }) => error.hint === "'outcome+judg' is none; the nearest is outcome+judge",
+  )
 })
 
 test('advice names the keys of what paid, or says how large an effect would have been found', () => {

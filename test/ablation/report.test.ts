@@ -84,6 +84,16 @@ test('written tests stand beside what a choice can gain', () => {
   assert.not.match(reportFiles(results)['ablation.md'] ?? '', /## Written tests/)
 })
 
+test('costs of some rows say of how many, and names in a file of anybody are no markup', () => {
+  const rows = [1, 2].map((seed) =>
+    rowWith('outcome-only', seed, 40, 50, { steps: seed === 1 ? 7 : null, codeVersion: '<script>\u001b[2J' }),
+  )
+  const page = reportFiles({ ...empty, rows, machines: ['2 cores (<b>|x)'] })['ablation.md'] ?? ''
+  assert.ok(page.includes('| 256 | 7 (n 1) | - |'), page)
+  assert.not.match(page, /<script>|<b>/)
+  assert.not.ok(page.includes('\u001b'))
+})
+
 test('without rows there is a page and nothing to draw', () => {
   assert.equal(Object.keys(reportFiles(empty)), ['ablation.md'])
 })
