@@ -1,4 +1,5 @@
 /** Two sentences for who asks which parts pay on tasks of their own: which keys to set, and why. */
+import { shellWords } from '../command-line.ts'
 import { type Contrast, contrastsOf, pairNamed } from './contrasts.ts'
 import { primaryOf, type Results } from './results.ts'
 import { SETTINGS, type Setting } from './settings.ts'
@@ -22,7 +23,7 @@ const CHOSEN: readonly Setting[] = [
 ]
 
 /** @returns null if no setting that a user may choose stands beside the base: outcomes alone, else the base of the named contrast */
-export function adviceOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): string | null {
+export function adviceOf(results: Pick<Results, 'command' | 'config' | 'regime' | 'rows'>): string | null {
   const measured = baseOf(results)
   const all = contrastsOf(results).filter(({ base, added }) => base === measured && CHOSEN.includes(added))
   const added = all.filter(({ metric }) => metric === 'success')
@@ -63,7 +64,7 @@ function none(base: Setting, added: readonly Contrast[]): string {
 
 /** @param falls what fell at another temperature: a part may make a policy surer, and no abler */
 function some(
-  results: Pick<Results, 'rows'>,
+  results: Pick<Results, 'command' | 'rows'>,
   base: Setting,
   setting: Setting,
   own: readonly Contrast[],
@@ -74,10 +75,20 @@ function some(
   const gains = own.map(told)
   const but = falls.length === 0 ? '' : `; ${falls[0]?.metric} fell: ${falls.map(told).join(', and ')}`
   const seconds = (of: Setting) => meanOf(ofSetting(results.rows, of), (row) => row.seconds)?.value ?? 0
+  const keys = new Set([...SETTINGS[setting].words, ...changedBy(results.command)])
   return [
-    `Set ${SETTINGS[setting].words.join(' ')}: success rose by ${gains.join(', and ')}${but}.`,
+    `Set ${[...keys].join(' ')}: success rose by ${gains.join(', and ')}${but}.`,
     `A run took ${seconds(setting).toFixed(0)} s with them and ${seconds(base).toFixed(0)} s without, at as many rollouts an iteration.`,
   ].join(' ')
+}
+
+/** Keys that the command changed for all settings: the part may need them. Those of the measuring are left out. */
+function changedBy(command: string): readonly string[] {
+  const words = shellWords(command)
+  const set = words.flatMap((word, index) =>
+    word.startsWith('--set=') ? word.slice('--set='.length) : words[index - 1] === '--set' ? word : [],
+  )
+  return set.filter((word) => !/^(evaluation|run)\./.test(word))
 }
 
 function sum(values: readonly number[]): number {

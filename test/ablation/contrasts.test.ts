@@ -139,6 +139,10 @@ test('a contrast names two settings, and they differ', () => {
 test('advice names the keys of what paid, or says how large an effect would have been found', () => {
   const pays = adviceOf(resultsOf({ 'outcome-only': 50, 'outcome+environment': 70, policy: 50 }))
   assert.match(pays ?? '', /^Set learning\.reward=outcome .*adaptation\.enabled=true.*: success rose by \+\d/)
+  const command =
+    'rl ablate --set rewardModel.coldStart.rollouts=9 --set=run.iterations=4 --set evaluation.tasks=8'
+  const changed = adviceOf({ ...resultsOf({ 'outcome-only': 50, 'outcome+environment': 70 }), command })
+  assert.match(changed ?? '', /adaptation\.candidates=within rewardModel\.coldStart\.rollouts=9: success/)
   const none = adviceOf(resultsOf({ 'outcome-only': 50, policy: 50 }))
   assert.match(
     none ?? '',
