@@ -292,7 +292,7 @@ function readMeta(path: string, db: Database.Database): (name: string) => string
     const select = db.prepare('SELECT value FROM meta WHERE name = ?').pluck()
     return (name) => (select.get(name) as string | undefined) ?? null
   } catch (cause) {
-    if (/^SQLITE_(NOTADB|ERROR|CORRUPT)/.test((cause as { code?: string }).code ?? ''))
+    if (/^SQLITE_(NOTADB|ERROR|CORRUPT|SCHEMA)/.test((cause as { code?: string }).code ?? ''))
       throw notALog(path, cause)
     throw unreadable(path, cause)
   }
