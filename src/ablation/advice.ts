@@ -1,7 +1,6 @@
 /** Two sentences for who asks which parts pay on tasks of their own: which keys to set, and why. */
-import { shellWords } from '../command-line.ts'
 import { type Contrast, contrastsOf, pairNamed } from './contrasts.ts'
-import { primaryOf, type Results } from './results.ts'
+import { primaryOf, type Results, valuesBehind } from './results.ts'
 import { SETTINGS, type Setting } from './settings.ts'
 import { meanOf, ofSetting } from './summary.ts'
 
@@ -84,11 +83,7 @@ function some(
 
 /** Keys that the command changed for all settings: the part may need them. Those of the measuring are left out. */
 function changedBy(command: string): readonly string[] {
-  const words = shellWords(command)
-  const set = words.flatMap((word, index) =>
-    word.startsWith('--set=') ? word.slice('--set='.length) : words[index - 1] === '--set' ? word : [],
-  )
-  return set.filter((word) => !/^(evaluation|run)\./.test(word))
+  return valuesBehind('--set', command).filter((word) => !/^(evaluation|run)\./.test(word))
 }
 
 function sum(values: readonly number[]): number {

@@ -5,7 +5,7 @@
 import { RlError } from '../errors.ts'
 import { type Estimate, studentP, studentQuantile } from '../learning/interval.ts'
 import { stableMean, stableSum } from '../learning/moments.ts'
-import { nearest } from '../nearest.ts'
+import { rightNames } from './regimes.ts'
 import { primaryOf, type Results } from './results.ts'
 import type { Row } from './row.ts'
 import { SETTING_NAMES, type Setting } from './settings.ts'
@@ -101,13 +101,9 @@ export function pairNamed(text: string): readonly [base: Setting, added: Setting
   const [added, base] = names.map((name) => SETTING_NAMES.find((one) => one === name))
   if (names.length === 2 && base !== undefined && added !== undefined && base !== added) return [base, added]
   const odd = names.find((name) => !SETTING_NAMES.some((one) => one === name))
-  const near = odd === undefined ? null : nearest(odd, SETTING_NAMES)
   throw new RlError(`evaluation.contrast '${text}' names no two settings`, {
     code: 'ablate.bad-contrast',
-    hint:
-      near === null
-        ? `write 'added - base', two of ${SETTING_NAMES.join(', ')}`
-        : `'${odd}' is none; the nearest is ${near}`,
+    hint: `write 'added - base', two settings${odd === undefined ? '' : `; '${odd}' is none: ${rightNames(odd, SETTING_NAMES)}`}`,
   })
 }
 

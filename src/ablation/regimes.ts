@@ -26,9 +26,11 @@ export function regimeFile(name: string): string {
 
 /** An error that names the nearest of the right names. */
 export function unknownName(kind: string, name: string, names: readonly string[]): RlError {
+  return new RlError(`'${name}' is no ${kind}`, { code: 'cli.usage', hint: rightNames(name, names) })
+}
+
+/** A hint with the nearest of the right names. */
+export function rightNames(name: string, names: readonly string[]): string {
   const near = nearest(name, names)
-  return new RlError(`'${name}' is no ${kind}`, {
-    code: 'cli.usage',
-    hint: `${near === null ? '' : `the nearest is ${near}; `}they are ${names.join(', ')}`,
-  })
+  return `${near === null ? '' : `the nearest is ${near}; `}they are ${names.join(', ')}`
 }

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { dirname } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { shellWords } from '../command-line.ts'
 import { type Config, loggable, loggedConfig } from '../config.ts'
 import { explain, RlError } from '../errors.ts'
 import { findFile } from '../package.ts'
@@ -97,6 +98,17 @@ export function primaryOf({ config, regime }: Pick<Results, 'config' | 'regime'>
   const own = contrastIn(config)
   if (own !== null || regime === null || !regimeNames().includes(regime)) return own
   return contrastIn(parse(readFileSync(findFile(regimeFile(regime)), 'utf8')))
+}
+
+/**
+ * Returns all that stood behind a flag of a command, in its order.
+ * @example valuesBehind('--set', 'rl ablate --set a=1 --set=b=2') // ['a=1', 'b=2']
+ */
+export function valuesBehind(flag: string, command: string): readonly string[] {
+  const words = shellWords(command)
+  return words.flatMap((word, index) =>
+    word.startsWith(`${flag}=`) ? word.slice(flag.length + 1) : words[index - 1] === flag ? word : [],
+  )
 }
 
 export function contrastIn(config: unknown): string | null {

@@ -12,7 +12,14 @@ import { completedRow, type HeadRun, playRun, runId } from '../ablation/head-run
 import { measureAgain } from '../ablation/measure-again.ts'
 import { planOf } from '../ablation/plan.ts'
 import { reportFiles } from '../ablation/report.ts'
-import { ablationKey, baseConfig, primaryOf, type Results, writeResults } from '../ablation/results.ts'
+import {
+  ablationKey,
+  baseConfig,
+  primaryOf,
+  type Results,
+  valuesBehind,
+  writeResults,
+} from '../ablation/results.ts'
 import type { Row } from '../ablation/row.ts'
 import { plannedRuns, playAll } from '../ablation/schedule.ts'
 import {
@@ -26,14 +33,7 @@ import {
 import { sharedStarts } from '../ablation/shared-starts.ts'
 import { duration } from '../actors/head/terminal/progress.ts'
 import { runsFolder } from '../broker/connection.ts'
-import {
-  parseCommandLine,
-  printJson,
-  printLine,
-  shellWord,
-  shellWords,
-  wholeNumber,
-} from '../command-line.ts'
+import { parseCommandLine, printJson, printLine, shellWord, wholeNumber } from '../command-line.ts'
 import { loggable } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { wilson } from '../learning/interval.ts'
@@ -112,20 +112,15 @@ rollouts. Two sentences of advice say which keys to set. Ctrl-C pauses the runs,
       taskSeed: given === undefined ? undefined : wholeNumber('--task-seed', given),
     }
     const results = values.resume ? resumed(file, words) : begun(file, command, words)
-    const list = values.settings ?? wordBehind('--settings', results)
+    // A resumed ablation needs no flag again.
+    const begunWith = (flag: string) => valuesBehind(flag, results.command).at(-1)
+    const list = values.settings ?? begunWith('--settings')
     const settings = list === undefined ? null : settingsOf(list)
-    const seeds = wholeNumber('--seeds', values.seeds ?? wordBehind('--seeds', results) ?? '5', 1)
+    const seeds = wholeNumber('--seeds', values.seeds ?? begunWith('--seeds') ?? '5', 1)
     if (seeds > MOST_SEEDS)
       throw new RlError(`--seeds is ${seeds}, expected at most ${MOST_SEEDS}`, { code: 'cli.usage' })
     return ablate(results, { file, out, settings, seeds, parallel, budgetMs, json: values.json ?? false })
   },
-}
-
-/** Returns what stood behind a flag of the command with which an ablation began. So --resume needs no flag again. */
-function wordBehind(flag: string, { command }: Results): string | undefined {
-  const words = shellWords(command)
-  const joined = words.find((word) => word.startsWith(`${flag}=`))
-  return joined?.slice(flag.length + 1) ?? words[words.indexOf(flag) + 1 || words.length]
 }
 
 /** The last line counts the claims. */
