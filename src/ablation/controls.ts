@@ -38,18 +38,29 @@ function iterationsOf({ setting, seed }: Planned, results: Results): number | nu
     return run.iterations + Math.ceil(labelledRollouts(judged) / each)
   }
   if (setting !== 'outcome-time') return null
-  const [outcome, judged] = timedOf(results).map((name) => rowFor(name, seed, results))
-  if (!outcome || !judged) return null
+  if (!isReady({ setting, seed }, results)) return null
   // Seconds hold evaluations, which both share. Processor time holds no waiting, e.g. for pages. The control gets the more of both.
   const share = Math.max(
-    ratio(judged.processorSeconds, outcome.processorSeconds),
-    ratio(judged.seconds, outcome.seconds),
+    medianShare(results, ({ processorSeconds }) => processorSeconds),
+    medianShare(results, ({ seconds }) => seconds),
   )
   return share === 0 ? null : Math.max(1, Math.round(run.iterations * share))
 }
 
-function ratio(over: number | null, under: number | null): number {
-  return over && under ? over / under : 0
+/**
+ * Returns the median of a judged run's time as a multiple of outcome only, over the seeds that tell both. Of two it is the upper one, and
+ * 0 of none. A single pair would not do: other work slows a run by half an hour, and the control would play ten times the iterations.
+ */
+function medianShare(results: Results, time: (row: Row) => number | null): number {
+  const [outcome, judged] = timedOf(results)
+  const shares = results.rows.flatMap((row) => {
+    if (row.setting !== judged) return []
+    const base = rowFor(outcome, row.seed, results)
+    const under = base === undefined ? null : time(base)
+    const over = time(row)
+    return over && under ? [over / under] : []
+  })
+  return shares.sort((a, b) => a - b)[Math.floor(shares.length / 2)] ?? 0
 }
 
 function rowFor(setting: Setting, seed: number, { rows }: Pick<Results, 'rows'>): Row | undefined {

@@ -78,6 +78,24 @@ test('equal time waits for both rows of its seed, and has their share of iterati
   assert.equal(played, ['outcome-only', 'policy+reward', 'outcome-time'])
 })
 
+test('equal time is that of the median pair: a run that other work slowed does not tell it', () => {
+  const pairs = [120, 600, 126].flatMap((seconds, index) => [
+    rowWith('outcome-only', index + 1, 1, 1, { seconds: 60 }),
+    rowWith('policy+reward', index + 1, 1, 1, { seconds }),
+  ])
+  const iterations = (seed: number, rows: typeof pairs) =>
+    wordsOfRun({ setting: 'outcome-time', seed }, { ...empty, rows }).find((word) =>
+      word.startsWith('run.iterations='),
+    )
+  for (const seed of [1, 2, 3]) assert.is(iterations(seed, pairs), 'run.iterations=32')
+  assert.is(iterations(1, pairs.slice(0, 4)), 'run.iterations=150', 'of two pairs the control gets the more')
+  // Fewer runs tell processor time: older rows hold none.
+  const told = pairs.map((row) =>
+    row.seed === 1 ? { ...row, processorSeconds: row.setting === 'outcome-only' ? 40 : 120 } : row,
+  )
+  assert.is(iterations(3, told), 'run.iterations=45')
+})
+
 test('the words of every setting make a config, and the ids of its runs are allowed', () => {
   const rows = [rowWith('outcome-only', 1, 1, 1), rowWith('policy+reward', 1, 1, 1)]
   for (const setting of SETTING_NAMES) {
