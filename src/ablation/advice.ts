@@ -24,7 +24,8 @@ const CHOSEN: readonly Setting[] = [
 /** @returns null if no setting that a user may choose stands beside the base: outcomes alone, else the base of the named contrast */
 export function adviceOf(results: Pick<Results, 'command' | 'config' | 'regime' | 'rows'>): string | null {
   const measured = baseOf(results)
-  const all = contrastsOf(results).filter(({ base, added }) => base === measured && CHOSEN.includes(added))
+  const contrasts = contrastsOf(results)
+  const all = contrasts.filter(({ base, added }) => base === measured && CHOSEN.includes(added))
   const added = all.filter(({ metric }) => metric === 'success')
   if (added.length === 0) return null
   const gains = CHOSEN.flatMap((setting) => {
@@ -35,7 +36,11 @@ export function adviceOf(results: Pick<Results, 'command' | 'config' | 'regime' 
   const best = gains[0]
   if (best === undefined) return none(measured, added)
   const falls = all.filter((one) => one.added === best.setting && isReversed(one))
-  return some(results, measured, best.setting, best.own, falls)
+  const timed = contrasts.filter(
+    ({ base, added: judged, metric }) =>
+      base === 'outcome-time' && judged === best.setting && metric === 'success',
+  )
+  return some(results, measured, best.setting, { own: best.own, falls, timed })
 }
 
 function baseOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): Setting {
@@ -61,23 +66,32 @@ function none(base: Setting, added: readonly Contrast[]): string {
   ].join(' ')
 }
 
-/** @param falls what fell at another temperature: a part may make a policy surer, and no abler */
+type Found = {
+  readonly own: readonly Contrast[]
+  /** Metrics at another temperature that fell: a part may make a policy surer, and no abler. */
+  readonly falls: readonly Contrast[]
+  /** Differences from outcomes alone at equal time. */
+  readonly timed: readonly Contrast[]
+}
+
 function some(
   results: Pick<Results, 'command' | 'rows'>,
   base: Setting,
   setting: Setting,
-  own: readonly Contrast[],
-  falls: readonly Contrast[],
+  { own, falls, timed }: Found,
 ): string {
   const told = ({ split, difference: { value, low, high, n } }: Contrast) =>
     `${signed(value)} points on ${split} [${signed(low)}, ${signed(high)}], n ${n}`
   const gains = own.map(told)
   const but = falls.length === 0 ? '' : `; ${falls[0]?.metric} fell: ${falls.map(told).join(', and ')}`
+  const better = timed.some(isReversed) ? ': more iterations without them do better' : ''
+  const atEqualTime =
+    timed.length === 0 ? '' : `; at equal time it is ${timed.map(told).join(', and ')}${better}`
   const seconds = (of: Setting) => meanOf(ofSetting(results.rows, of), (row) => row.seconds)?.value ?? 0
   const keys = new Set([...SETTINGS[setting].words, ...changedBy(results.command)])
   return [
     `Set ${[...keys].join(' ')}: success rose by ${gains.join(', and ')}${but}.`,
-    `A run took ${seconds(setting).toFixed(0)} s with them and ${seconds(base).toFixed(0)} s without, at as many rollouts an iteration.`,
+    `A run took ${seconds(setting).toFixed(0)} s with them and ${seconds(base).toFixed(0)} s without, at as many rollouts an iteration${atEqualTime}.`,
   ].join(' ')
 }
 

@@ -169,4 +169,14 @@ test('advice names the keys of what paid, or says how large an effect would have
   )
 })
 
+test('advice says what is left of a gain at equal time, and if more iterations do better', () => {
+  const ends = { 'outcome-only': 50, 'outcome+estimate': 70 } as const
+  const named = 'outcome+estimate - outcome-only'
+  const paid = adviceOf(resultsOf({ ...ends, 'outcome-time': 55 }, named))
+  assert.match(paid ?? '', /an iteration; at equal time it is \+\d\d\.\d points on in-domain \[\+.*, n 6\.$/)
+  const lost = adviceOf(resultsOf({ ...ends, 'outcome-time': 85 }, named))
+  assert.match(lost ?? '', /; at equal time it is -\d.*: more iterations without them do better\.$/)
+  assert.not.match(adviceOf(resultsOf(ends, named)) ?? '', /equal time/)
+})
+
 test.run()
