@@ -1,5 +1,5 @@
 /** Two sentences for who asks which parts pay on tasks of their own: which keys to set, and why. */
-import { type Contrast, contrastsOf, pairNamed } from './contrasts.ts'
+import { type Contrast, contrastsOf, LEAST_PAIRS, pairNamed } from './contrasts.ts'
 import { primaryOf, type Results, valuesBehind } from './results.ts'
 import { SETTINGS, type Setting } from './settings.ts'
 import { meanOf, ofSetting } from './summary.ts'
@@ -30,15 +30,18 @@ export function adviceOf(results: Pick<Results, 'command' | 'config' | 'regime' 
   if (added.length === 0) return null
   const gains = CHOSEN.flatMap((setting) => {
     const own = added.filter((one) => one.added === setting)
-    const pays = own.some(({ verdict }) => verdict === 'hold') && !own.some(isReversed)
+    const pays = own.some(holds) && !own.some(isReversed)
     return pays ? [{ setting, own, gain: sum(own.map(({ difference }) => difference.value)) }] : []
   }).sort((a, b) => b.gain - a.gain)
   const best = gains[0]
   if (best === undefined) return none(measured, added)
   const falls = all.filter((one) => one.added === best.setting && isReversed(one))
   const timed = contrasts.filter(
-    ({ base, added: judged, metric }) =>
-      base === 'outcome-time' && judged === best.setting && metric === 'success',
+    ({ base, added: judged, metric, difference }) =>
+      base === 'outcome-time' &&
+      judged === best.setting &&
+      metric === 'success' &&
+      difference.n >= LEAST_PAIRS,
   )
   return some(results, measured, best.setting, { own: best.own, falls, timed })
 }
@@ -51,6 +54,10 @@ function baseOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): Setting {
 
 function isReversed({ verdict }: Contrast): boolean {
   return verdict === 'reversed'
+}
+
+function holds({ verdict }: Contrast): boolean {
+  return verdict === 'hold'
 }
 
 function none(base: Setting, added: readonly Contrast[]): string {
@@ -84,9 +91,10 @@ function some(
     `${signed(value)} points on ${split} [${signed(low)}, ${signed(high)}], n ${n}`
   const gains = own.map(told)
   const but = falls.length === 0 ? '' : `; ${falls[0]?.metric} fell: ${falls.map(told).join(', and ')}`
-  const better = timed.some(isReversed) ? ': more iterations without them do better' : ''
+  const better =
+    timed.some(isReversed) && !timed.some(holds) ? ': more iterations without them do better' : ''
   const atEqualTime =
-    timed.length === 0 ? '' : `; at equal time it is ${timed.map(told).join(', and ')}${better}`
+    timed.length === 0 ? '' : `; at equal time the gain is ${timed.map(told).join(', and ')}${better}`
   const seconds = (of: Setting) => meanOf(ofSetting(results.rows, of), (row) => row.seconds)?.value ?? 0
   const keys = new Set([...SETTINGS[setting].words, ...changedBy(results.command)])
   return [

@@ -15,7 +15,7 @@ const ALPHA = 0.05
 /** Share of equal studies that find the effect `found80`. */
 const POWER = 0.8
 /** Fewer pairs may agree by chance. */
-const LEAST_PAIRS = 3
+export const LEAST_PAIRS = 3
 
 /** Outcomes alone with more rollouts, or with more time. */
 const CONTROLS: readonly Setting[] = ['outcome-more', 'outcome-time']

@@ -38,8 +38,8 @@ function iterationsOf({ setting, seed }: Planned, results: Results): number | nu
     return run.iterations + Math.ceil(labelledRollouts(judged) / each)
   }
   if (setting !== 'outcome-time') return null
-  if (!isReady({ setting, seed }, results)) return null
-  // Seconds hold evaluations, which both share. Processor time holds no waiting, e.g. for pages. The control gets the more of both.
+  if (!hasPair(seed, results)) return null
+  // Seconds hold evaluations. Processor time holds no waiting, e.g. for pages. The control gets the more of both.
   const share = Math.max(
     medianShare(results, ({ processorSeconds }) => processorSeconds),
     medianShare(results, ({ seconds }) => seconds),
@@ -48,18 +48,18 @@ function iterationsOf({ setting, seed }: Planned, results: Results): number | nu
 }
 
 /**
- * Returns the median of a judged run's time as a multiple of outcome only, over the seeds that tell both. Of two it is the upper one, and
- * 0 of none. A single pair would not do: other work slows a run by half an hour, and the control would play ten times the iterations.
+ * Returns the median of a judged run's time as a multiple of outcome only, over all seeds that have both. Of two it is the upper one. It
+ * is 0 if fewer than half of them tell their time. A single pair would not do: other work slows a run by half an hour, and the control
+ * would play ten times the iterations.
  */
 function medianShare(results: Results, time: (row: Row) => number | null): number {
   const [outcome, judged] = timedOf(results)
-  const shares = results.rows.flatMap((row) => {
-    if (row.setting !== judged) return []
-    const base = rowFor(outcome, row.seed, results)
-    const under = base === undefined ? null : time(base)
-    const over = time(row)
-    return over && under ? [over / under] : []
+  const pairs = results.rows.flatMap((row) => {
+    const base = row.setting === judged ? rowFor(outcome, row.seed, results) : undefined
+    return base === undefined ? [] : [[time(row), time(base)] as const]
   })
+  const shares = pairs.flatMap(([over, under]) => (over && under ? [over / under] : []))
+  if (2 * shares.length < pairs.length) return 0
   return shares.sort((a, b) => a - b)[Math.floor(shares.length / 2)] ?? 0
 }
 
@@ -67,11 +67,21 @@ function rowFor(setting: Setting, seed: number, { rows }: Pick<Results, 'rows'>)
   return rows.find((row) => row.setting === setting && row.seed === seed)
 }
 
-/** Returns true if the rows are there that the run's words are made from. */
-export function isReady({ setting, seed }: Planned, results: Results): boolean {
+/**
+ * Returns true if the rows are there that the run's words are made from: those of its seed, and all that are planned. So all controls
+ * have the same number of iterations.
+ */
+export function isReady({ setting, seed }: Planned, results: Results, planned: readonly Planned[]): boolean {
+  if (setting !== 'outcome-time') return true
+  const timed: readonly Setting[] = timedOf(results)
+  const awaited = planned.filter((run) => timed.includes(run.setting))
   return (
-    setting !== 'outcome-time' || timedOf(results).every((name) => rowFor(name, seed, results) !== undefined)
+    hasPair(seed, results) && awaited.every((run) => rowFor(run.setting, run.seed, results) !== undefined)
   )
+}
+
+function hasPair(seed: number, results: Results): boolean {
+  return timedOf(results).every((name) => rowFor(name, seed, results) !== undefined)
 }
 
 /** @throws RlError `ablate.lacks-part` if a run would wait for rows that nobody makes */

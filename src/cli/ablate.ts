@@ -250,7 +250,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
     await playAll(runs, {
       parallel,
       mayBegin: () => !stop.signal.aborted && performance.now() - startedMs + median(lasted) < budgetMs,
-      isReady: (run) => isReady(run, results),
+      isReady: (run) => isReady(run, results, runs),
       startsOf: (run) => sharedStarts(run, results),
       play,
     })

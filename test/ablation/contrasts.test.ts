@@ -173,10 +173,16 @@ test('advice says what is left of a gain at equal time, and if more iterations d
   const ends = { 'outcome-only': 50, 'outcome+estimate': 70 } as const
   const named = 'outcome+estimate - outcome-only'
   const paid = adviceOf(resultsOf({ ...ends, 'outcome-time': 55 }, named))
-  assert.match(paid ?? '', /an iteration; at equal time it is \+\d\d\.\d points on in-domain \[\+.*, n 6\.$/)
+  assert.match(
+    paid ?? '',
+    /an iteration; at equal time the gain is \+\d\d\.\d points on in-domain \[\+.*, n 6\.$/,
+  )
   const lost = adviceOf(resultsOf({ ...ends, 'outcome-time': 85 }, named))
-  assert.match(lost ?? '', /; at equal time it is -\d.*: more iterations without them do better\.$/)
+  assert.match(lost ?? '', /; at equal time the gain is -\d.*: more iterations without them do better\.$/)
   assert.not.match(adviceOf(resultsOf(ends, named)) ?? '', /equal time/)
+  const few = resultsOf({ ...ends, 'outcome-time': 55 }, named)
+  const rows = few.rows.filter(({ setting, seed }) => setting !== 'outcome-time' || seed < 3)
+  assert.not.match(adviceOf({ ...few, rows }) ?? '', /equal time/, 'two pairs tell no chance')
 })
 
 test.run()

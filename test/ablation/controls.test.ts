@@ -48,7 +48,7 @@ test('equal time waits for both rows of its seed, and has their share of iterati
     rowWith('outcome-only', 1, 1, 1, { seconds: 60 }),
     rowWith('policy+reward', 1, 1, 1, { seconds: 120 }),
   ]
-  assert.is(isReady(run, { ...empty, rows: rows.slice(0, 1) }), false)
+  assert.is(isReady(run, { ...empty, rows: rows.slice(0, 1) }, [run]), false)
   assert.ok(wordsOfRun(run, { ...empty, rows }).includes('run.iterations=30'))
   const told = rows.map((row, index) => ({ ...row, processorSeconds: index === 0 ? 40 : 120 }))
   assert.ok(
@@ -69,7 +69,7 @@ test('equal time waits for both rows of its seed, and has their share of iterati
   await playAll(plannedRuns(settings, 1, []), {
     parallel: 2,
     mayBegin: () => true,
-    isReady: (one) => isReady(one, { ...empty, rows: there }),
+    isReady: (one) => isReady(one, { ...empty, rows: there }, []),
     async play({ setting }) {
       played.push(setting)
       there.push(...rows.filter((row) => row.setting === setting))
@@ -89,11 +89,32 @@ test('equal time is that of the median pair: a run that other work slowed does n
     )
   for (const seed of [1, 2, 3]) assert.is(iterations(seed, pairs), 'run.iterations=32')
   assert.is(iterations(1, pairs.slice(0, 4)), 'run.iterations=150', 'of two pairs the control gets the more')
-  // Fewer runs tell processor time: older rows hold none.
-  const told = pairs.map((row) =>
-    row.seed === 1 ? { ...row, processorSeconds: row.setting === 'outcome-only' ? 40 : 120 } : row,
-  )
-  assert.is(iterations(3, told), 'run.iterations=45')
+  // Older rows hold no processor time. It counts if most pairs tell it.
+  const told = (most: number) =>
+    pairs.map((row) =>
+      row.seed <= most ? { ...row, processorSeconds: row.setting === 'outcome-only' ? 40 : 120 } : row,
+    )
+  assert.is(iterations(3, told(1)), 'run.iterations=32')
+  assert.is(iterations(3, told(2)), 'run.iterations=45')
+})
+
+test('controls wait for all planned pairs, so that they play the same number of iterations', async () => {
+  const there: (typeof empty)['rows'] = []
+  const played: string[] = []
+  const runs = plannedRuns(['outcome-only', 'policy+reward', 'outcome-time'], 3, [])
+  await playAll(runs, {
+    parallel: 2,
+    mayBegin: () => true,
+    isReady: (one) => isReady(one, { ...empty, rows: there }, runs),
+    async play(run) {
+      const { setting, seed } = run
+      const seconds = setting === 'outcome-only' ? 60 : 120 * seed
+      if (setting === 'outcome-time')
+        played.push(`${seed} ${wordsOfRun(run, { ...empty, rows: there }).at(-1)}`)
+      there.push(rowWith(setting, seed, 1, 1, { seconds }))
+    },
+  })
+  assert.equal(played, ['1 run.iterations=60', '2 run.iterations=60', '3 run.iterations=60'])
 })
 
 test('the words of every setting make a config, and the ids of its runs are allowed', () => {
