@@ -1,5 +1,5 @@
 /** Two sentences for who asks which parts pay on tasks of their own: which keys to set, and why. */
-import { type Contrast, contrastsOf, LEAST_PAIRS, pairNamed } from './contrasts.ts'
+import { type Contrast, contrastsOf, EQUAL_TIME, LEAST_PAIRS, pairNamed } from './contrasts.ts'
 import { primaryOf, type Results, valuesBehind } from './results.ts'
 import { SETTINGS, type Setting } from './settings.ts'
 import { meanOf, ofSetting } from './summary.ts'
@@ -37,9 +37,9 @@ export function adviceOf(results: Pick<Results, 'command' | 'config' | 'regime' 
   if (best === undefined) return none(measured, added)
   const falls = all.filter((one) => one.added === best.setting && isReversed(one))
   const timed = contrasts.filter(
-    ({ base, added: judged, metric, difference }) =>
-      base === 'outcome-time' &&
-      judged === best.setting &&
+    ({ base, added: part, metric, difference }) =>
+      EQUAL_TIME.includes(base) &&
+      part === best.setting &&
       metric === 'success' &&
       difference.n >= LEAST_PAIRS,
   )
@@ -77,7 +77,7 @@ type Found = {
   readonly own: readonly Contrast[]
   /** Metrics at another temperature that fell: a part may make a policy surer, and no abler. */
   readonly falls: readonly Contrast[]
-  /** Differences from outcomes alone at equal time. */
+  /** Differences from the base at equal time. */
   readonly timed: readonly Contrast[]
 }
 

@@ -30,6 +30,8 @@ const CLAIMS: readonly (readonly [string, Setting, Setting])[] = [
   ['outcome+judge - outcome at equal time', 'outcome-time', 'outcome+judge-bests'],
   ['outcome+estimate - outcome at equal time', 'outcome-time', 'outcome+estimate'],
   ['outcome+estimate - outcome at equal time', 'outcome-time', 'outcome+estimate-bests'],
+  ['outcome+environment - outcome at equal time', 'outcome-time', 'outcome+environment'],
+  ['outcome+judge+environment - outcome+judge at equal time', 'judge-time', 'outcome+judge+environment'],
   ['outcome+oracle - outcome', 'outcome-only', 'outcome+oracle'],
   ['outcome+oracle - outcome', 'outcome-only', 'outcome+oracle-bests'],
   ['co-trained judge - fixed judge', 'policy', 'policy+reward'],

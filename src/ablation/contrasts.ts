@@ -20,6 +20,9 @@ export const LEAST_PAIRS = 3
 /** Outcomes alone with more rollouts, or with more time. */
 const CONTROLS: readonly Setting[] = ['outcome-more', 'outcome-time']
 
+/** Settings that play on for as long as another one. */
+export const EQUAL_TIME: readonly Setting[] = ['outcome-time', 'judge-time']
+
 /** Settings with one judge of steps beside the outcomes. */
 const JUDGED: readonly Setting[] = [
   'policy+reward',
@@ -66,8 +69,8 @@ export function contrastsOf(results: Pick<Results, 'config' | 'regime' | 'rows'>
   const [first] = splitsIn(rows)
   const primary = primaryOf(results)
   const named = primary === null ? null : pairNamed(primary)
-  const judged = judgedOf(results)
-  const pairs = [...COMPARISONS, ...CONTROLS.map((control) => [control, judged] as const)]
+  const controlled = controlledOf(results)
+  const pairs = [...COMPARISONS, ...CONTROLS.map((control) => [control, controlled] as const)]
   const isListed = named === null || pairs.some((pair) => isPair(pair, named))
   const listed = isListed ? pairs : [named, ...pairs]
   const all = [...listed, ...settingsIn(rows).map((setting) => [setting, setting] as const)]
@@ -107,11 +110,16 @@ export function pairNamed(text: string): readonly [base: Setting, added: Setting
   })
 }
 
-/** Returns the setting that the controls are for: the judged one of the named contrast. */
-export function judgedOf(results: Pick<Results, 'config' | 'regime'>): Setting {
+/**
+ * Returns the setting that the controls of outcomes alone are for: what the named contrast adds to them. If it adds to another setting,
+ * it is the judged one of the two.
+ */
+export function controlledOf(results: Pick<Results, 'config' | 'regime'>): Setting {
   const primary = primaryOf(results)
-  const named = primary === null ? [] : pairNamed(primary)
-  return named.find((setting) => JUDGED.includes(setting)) ?? 'policy+reward'
+  if (primary === null) return 'policy+reward'
+  const [base, added] = pairNamed(primary)
+  if (base === 'outcome-only' && !CONTROLS.includes(added)) return added
+  return [base, added].find((setting) => JUDGED.includes(setting)) ?? 'policy+reward'
 }
 
 function isPair([base, added]: readonly [Setting, Setting], other: readonly [Setting, Setting]): boolean {

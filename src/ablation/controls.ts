@@ -1,18 +1,22 @@
-/** Controls of a judge: outcome only with as many rollouts more as its start labels, and with as much processor time. */
+/** Controls of a part: its base with as many rollouts more as a judge's start labels, and with as much processor time. */
 
 import { isFromFolder, labelledRollouts } from '../config/labelled-rollouts.ts'
 import { changeConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
-import { judgedOf } from './contrasts.ts'
+import { controlledOf } from './contrasts.ts'
 import { baseConfig, type Results } from './results.ts'
 import type { Row } from './row.ts'
 import type { Planned } from './schedule.ts'
 import { type Setting, wordsOf } from './settings.ts'
 
 type Named = Pick<Results, 'config' | 'regime'>
+type Timed = readonly [base: Setting, part: Setting]
 
-/** Returns the settings whose times tell how many iterations last as long as those of a judge. */
-const timedOf = (results: Named) => ['outcome-only', judgedOf(results)] as const
+/** Returns the base that a control plays on and the part that it lasts as long as. Null: the setting is no control of time. */
+function timedOf(setting: Setting, results: Named): Timed | null {
+  if (setting === 'outcome-time') return ['outcome-only', controlledOf(results)]
+  return setting === 'judge-time' ? ['outcome+judge', 'outcome+judge+environment'] : null
+}
 
 /** Returns the words of `--set` of a run. Controls have iterations of their own. */
 export function wordsOfRun({ setting, seed }: Planned, results: Results): readonly string[] {
@@ -22,41 +26,50 @@ export function wordsOfRun({ setting, seed }: Planned, results: Results): readon
 }
 
 function iterationsOf({ setting, seed }: Planned, results: Results): number | null {
-  const config = baseConfig(results)
-  const { run, environment } = config
-  if (setting === 'outcome-more') {
-    const each = environment.tasksPerIteration * environment.rolloutsPerTask
-    const judged = changeConfig(config, wordsOf(judgedOf(results), seed, results.taskSeed))
-    if (isFromFolder(judged))
-      throw new RlError(
-        'setting outcome-more: nobody knows how many rollouts a judge from a folder was taught on',
-        {
-          code: 'ablate.lacks-part',
-          hint: 'leave out rewardModel.model, or the setting',
-        },
-      )
-    return run.iterations + Math.ceil(labelledRollouts(judged) / each)
-  }
-  if (setting !== 'outcome-time') return null
-  if (!hasPair(seed, results)) return null
+  const { run } = baseConfig(results)
+  if (setting === 'outcome-more') return run.iterations + labelledIterations(seed, results)
+  const timed = timedOf(setting, results)
+  if (timed === null || !hasPair(timed, seed, results)) return null
   // Seconds hold evaluations. Processor time holds no waiting, e.g. for pages. The control gets the more of both.
   const share = Math.max(
-    medianShare(results, ({ processorSeconds }) => processorSeconds),
-    medianShare(results, ({ seconds }) => seconds),
+    medianShare(timed, results, ({ processorSeconds }) => processorSeconds),
+    medianShare(timed, results, ({ seconds }) => seconds),
   )
   return share === 0 ? null : Math.max(1, Math.round(run.iterations * share))
 }
 
+/** Returns how many iterations have as many rollouts as the judge's start labels. */
+function labelledIterations(seed: number, results: Results): number {
+  const config = baseConfig(results)
+  const { environment } = config
+  const part = controlledOf(results)
+  const judged = changeConfig(config, wordsOf(part, seed, results.taskSeed))
+  if (isFromFolder(judged))
+    throw new RlError(
+      'setting outcome-more: nobody knows how many rollouts a judge from a folder was taught on',
+      {
+        code: 'ablate.lacks-part',
+        hint: 'leave out rewardModel.model, or the setting',
+      },
+    )
+  const labelled = labelledRollouts(judged)
+  if (labelled === 0)
+    throw new RlError(`setting outcome-more would be outcome-only again: ${part} labels no rollouts`, {
+      code: 'ablate.lacks-part',
+      hint: 'omit it from --settings; outcome-time plays outcomes alone for as long as the part',
+    })
+  return Math.ceil(labelled / (environment.tasksPerIteration * environment.rolloutsPerTask))
+}
+
 /**
- * Returns the median of a judged run's time as a multiple of outcome only, over all seeds that have both. Of two it is the upper one. It
+ * Returns the median time of a part's run as a multiple of its base, over all seeds that have both. Of two it is the upper one. It
  * is 0 if fewer than half of them tell their time. A single pair would not do: other work slows a run by half an hour, and the control
  * would play ten times the iterations.
  */
-function medianShare(results: Results, time: (row: Row) => number | null): number {
-  const [outcome, judged] = timedOf(results)
+function medianShare([base, part]: Timed, results: Results, time: (row: Row) => number | null): number {
   const pairs = results.rows.flatMap((row) => {
-    const base = row.setting === judged ? rowFor(outcome, row.seed, results) : undefined
-    return base === undefined ? [] : [[time(row), time(base)] as const]
+    const other = row.setting === part ? rowFor(base, row.seed, results) : undefined
+    return other === undefined ? [] : [[time(row), time(other)] as const]
   })
   const shares = pairs.flatMap(([over, under]) => (over && under ? [over / under] : []))
   if (2 * shares.length < pairs.length) return 0
@@ -72,32 +85,36 @@ function rowFor(setting: Setting, seed: number, { rows }: Pick<Results, 'rows'>)
  * have the same number of iterations.
  */
 export function isReady({ setting, seed }: Planned, results: Results, planned: readonly Planned[]): boolean {
-  if (setting !== 'outcome-time') return true
-  const timed: readonly Setting[] = timedOf(results)
+  const timed = timedOf(setting, results)
+  if (timed === null) return true
   const awaited = planned.filter((run) => timed.includes(run.setting))
   return (
-    hasPair(seed, results) && awaited.every((run) => rowFor(run.setting, run.seed, results) !== undefined)
+    hasPair(timed, seed, results) &&
+    awaited.every((run) => rowFor(run.setting, run.seed, results) !== undefined)
   )
 }
 
-function hasPair(seed: number, results: Results): boolean {
-  return timedOf(results).every((name) => rowFor(name, seed, results) !== undefined)
+function hasPair(timed: Timed, seed: number, results: Results): boolean {
+  return timed.every((name) => rowFor(name, seed, results) !== undefined)
 }
 
-/** @throws RlError `ablate.lacks-part` if a run would wait for rows that nobody makes */
-export function checkTimed(runs: readonly Planned[], results: Results): void {
-  const timed = timedOf(results)
-  for (const run of runs.filter(({ setting }) => setting === 'outcome-time'))
-    for (const setting of timed)
-      if (
-        rowFor(setting, run.seed, results) === undefined &&
-        !runs.some((other) => other.setting === setting && other.seed === run.seed)
+/** @throws RlError `ablate.lacks-part` if a control has nothing to follow: no labelled rollouts, or rows that nobody makes */
+export function checkControls(runs: readonly Planned[], results: Results): void {
+  for (const { setting, seed } of runs) {
+    if (setting === 'outcome-more') labelledIterations(seed, results)
+    const timed = timedOf(setting, results) ?? []
+    const [missing] = timed.filter(
+      (name) =>
+        rowFor(name, seed, results) === undefined &&
+        !runs.some((run) => run.setting === name && run.seed === seed),
+    )
+    if (missing !== undefined)
+      throw new RlError(
+        `setting ${setting} plays ${timed[0]} as long as ${timed[1]}, and ${missing} is not played`,
+        {
+          code: 'ablate.lacks-part',
+          hint: `add ${timed.join(' and ')} to --settings${setting === 'outcome-time' ? `, or name another part, e.g. --set evaluation.contrast='outcome+estimate - outcome-only'` : ''}`,
+        },
       )
-        throw new RlError(
-          `setting outcome-time lasts as long as a judged run, and ${setting} is not played`,
-          {
-            code: 'ablate.lacks-part',
-            hint: `add ${timed.join(' and ')} to --settings, or name another judge, e.g. --set evaluation.contrast='outcome+estimate - outcome-only'`,
-          },
-        )
+  }
 }

@@ -33,6 +33,7 @@ const COLOURS: Readonly<Record<Shown, string>> = {
   'outcome-separate': '#888800',
   'outcome-more': '#999933',
   'outcome-time': '#777777',
+  'judge-time': '#AAAAAA',
   learnability: '#44AA99',
   'outcome+oracle': '#661100',
   'outcome+oracle-bests': '#992211',

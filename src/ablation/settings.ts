@@ -171,6 +171,8 @@ const OTHERS = {
   },
   'outcome-more': { short: 'more', words: [...OUTCOMES, FIXED_TASKS] },
   'outcome-time': { short: 'time', words: [...OUTCOMES, FIXED_TASKS] },
+  /** The same beside a learned judge: it plays on for as long as rewritten tasks take. */
+  'judge-time': { short: 'judge-time', words: [...JUDGED, FIXED_TASKS] },
   learnability: {
     short: 'learnability',
     words: [...OUTCOMES, 'environment.sampler=learnability', FIXED_TASKS],

@@ -6,7 +6,7 @@ import { adviceOf } from '../ablation/advice.ts'
 import { begun, checkSettings, resumed, usualSettings } from '../ablation/begin.ts'
 import { commandText, writeClaims } from '../ablation/claims.ts'
 import { pairNamed, type Verdict } from '../ablation/contrasts.ts'
-import { checkTimed, isReady, wordsOfRun } from '../ablation/controls.ts'
+import { checkControls, isReady, wordsOfRun } from '../ablation/controls.ts'
 import { isPlaying, toldLines } from '../ablation/head-lines.ts'
 import { completedRow, type HeadRun, playRun, runId } from '../ablation/head-run.ts'
 import { measureAgain } from '../ablation/measure-again.ts'
@@ -183,7 +183,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
   const planned = async () => {
     const settings = options.settings ?? (await usualSettings(results, where, say))
     const runs = plannedRuns(settings, seeds, results.rows)
-    checkTimed(runs, results)
+    checkControls(runs, results)
     await checkSettings(
       settings.filter((setting) => runs.some((run) => run.setting === setting)),
       where,

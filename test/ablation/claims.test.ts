@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert'
 import { commandText, writeClaims } from '../../src/ablation/claims.ts'
 import { planOf } from '../../src/ablation/plan.ts'
 import { newResults, writeResults } from '../../src/ablation/results.ts'
+import type { Setting } from '../../src/ablation/settings.ts'
 import { loadConfig } from '../../src/config.ts'
 import { RlError } from '../../src/errors.ts'
 import { rowWith } from './rows.ts'
@@ -94,6 +95,27 @@ test('equal time is a claim of the judge that the contrast names, and its comman
   assert.match(
     timed[0]?.command ?? '',
     / --settings outcome-only,outcome\+estimate,outcome\+estimate-bests,outcome-time /,
+  )
+})
+
+test('equal time is a claim of rewritten tasks too, alone and beside a judge', () => {
+  const root = mkdtempSync(join(tmpdir(), 'claims-'))
+  const write = (regime: string, settings: readonly Setting[]) => {
+    const rows = [1, 2, 3].flatMap((seed) =>
+      settings.map((setting, index) => rowWith(setting, seed, 40, 50 + 10 * index + seed)),
+    )
+    const results = newResults(COMMAND, loadConfig({}), { regime, taskSeed: 77_000 })
+    writeResults(join(root, regime, 'ablation.json'), { ...results, rows })
+  }
+  write('small-pool', ['outcome-only', 'outcome-time', 'outcome+environment'])
+  write('weak-pool', ['outcome+judge', 'judge-time', 'outcome+judge+environment'])
+  const timed = writeClaims(root).filter(({ claim }) => claim.endsWith('at equal time'))
+  assert.equal(
+    timed.map(({ regime, claim, mean }) => [regime, claim, Math.round(100 * mean)]),
+    [
+      ['small-pool', 'outcome+environment - outcome at equal time', 10],
+      ['weak-pool', 'outcome+judge+environment - outcome+judge at equal time', 10],
+    ],
   )
 })
 

@@ -183,6 +183,9 @@ test('advice says what is left of a gain at equal time, and if more iterations d
   const few = resultsOf({ ...ends, 'outcome-time': 55 }, named)
   const rows = few.rows.filter(({ setting, seed }) => setting !== 'outcome-time' || seed < 3)
   assert.not.match(adviceOf({ ...few, rows }) ?? '', /equal time/, 'two pairs tell no chance')
+  const beside = { 'outcome+judge': 50, 'judge-time': 60, 'outcome+judge+environment': 75 } as const
+  const rewritten = adviceOf(resultsOf(beside, 'outcome+judge+environment - outcome+judge'))
+  assert.match(rewritten ?? '', /; at equal time the gain is \+15\.\d points on in-domain/)
 })
 
 test.run()

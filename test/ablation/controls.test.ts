@@ -1,6 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { checkTimed, isReady, wordsOfRun } from '../../src/ablation/controls.ts'
+import { checkControls, isReady, wordsOfRun } from '../../src/ablation/controls.ts'
 import { runId } from '../../src/ablation/head-run.ts'
 import { newResults } from '../../src/ablation/results.ts'
 import { plannedRuns, playAll } from '../../src/ablation/schedule.ts'
@@ -28,7 +28,7 @@ test('controls are those of the judge that the contrast names', () => {
   assert.ok(wordsOfRun({ setting: 'outcome-more', seed: 1 }, weak).includes('run.iterations=134'))
   assert.throws(
     () =>
-      checkTimed([{ setting: 'outcome-time', seed: 1 }], {
+      checkControls([{ setting: 'outcome-time', seed: 1 }], {
         ...weak,
         rows: [rowWith('outcome-only', 1, 1, 1)],
       }),
@@ -60,8 +60,8 @@ test('equal time waits for both rows of its seed, and has their share of iterati
     wordsOfRun(run, { ...empty, rows: waited }).includes('run.iterations=30'),
     'and no waiting, which takes time too',
   )
-  assert.throws(() => checkTimed([run], empty), /policy\+reward is not played|outcome-only is not played/)
-  checkTimed([run], { ...empty, rows })
+  assert.throws(() => checkControls([run], empty), /policy\+reward is not played|outcome-only is not played/)
+  checkControls([run], { ...empty, rows })
 
   const there: typeof rows = []
   const played: string[] = []
@@ -115,6 +115,42 @@ test('controls wait for all planned pairs, so that they play the same number of 
     },
   })
   assert.equal(played, ['1 run.iterations=60', '2 run.iterations=60', '3 run.iterations=60'])
+})
+
+test('rewritten tasks have controls of equal time too, and none of as many labelled rollouts', () => {
+  const pool = newResults('x', loadConfig({ file: 'config/regimes/small-pool.yaml' }))
+  const rows = [1, 2, 3].flatMap((seed) => [
+    rowWith('outcome-only', seed, 1, 1, { seconds: 60 }),
+    rowWith('outcome+environment', seed, 1, 1, { seconds: 75 }),
+  ])
+  const run = { setting: 'outcome-time', seed: 2 } as const
+  assert.throws(() => checkControls([run], pool), /outcome-only as long as outcome\+environment, and/)
+  checkControls([run], { ...pool, rows })
+  assert.ok(wordsOfRun(run, { ...pool, rows }).includes('run.iterations=50'))
+  assert.throws(() => checkControls([{ setting: 'outcome-more', seed: 1 }], pool), /labels no rollouts/)
+
+  const weak = newResults('x', loadConfig({ file: 'config/regimes/weak-pool.yaml' }))
+  const judged = [
+    rowWith('outcome+judge', 1, 1, 1, { seconds: 60 }),
+    rowWith('outcome+judge+environment', 1, 1, 1, { seconds: 90 }),
+  ]
+  const beside = { setting: 'judge-time', seed: 1 } as const
+  const words = wordsOfRun(beside, { ...weak, rows: judged })
+  assert.ok(words.includes('run.iterations=90'))
+  assert.ok(words.includes('rewardModel.mode=co-trained'))
+  assert.is(isReady(beside, { ...weak, rows: judged.slice(1) }, []), false)
+  assert.throws(
+    () => checkControls([beside], { ...weak, rows: judged.slice(1) }),
+    /outcome\+judge is not played/,
+  )
+})
+
+test('a control that the contrast itself names does not wait for itself', () => {
+  const set = ['evaluation.contrast=outcome-time - outcome-only']
+  const named = newResults('x', loadConfig({ file: 'config/regimes/small-pool.yaml', set }))
+  const rows = [rowWith('outcome-only', 1, 1, 1, { seconds: 60 })]
+  const runs = [{ setting: 'outcome-time', seed: 1 }] as const
+  assert.throws(() => checkControls(runs, { ...named, rows }), /policy\+reward is not played/)
 })
 
 test('the words of every setting make a config, and the ids of its runs are allowed', () => {
