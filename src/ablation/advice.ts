@@ -1,5 +1,12 @@
 /** Two sentences for who asks which parts pay on tasks of their own: which keys to set, and why. */
-import { type Contrast, contrastsOf, EQUAL_TIME, LEAST_PAIRS, pairNamed } from './contrasts.ts'
+import {
+  baseOfControl,
+  type Contrast,
+  contrastsOf,
+  isAtEqualTime,
+  LEAST_PAIRS,
+  pairNamed,
+} from './contrasts.ts'
 import { primaryOf, type Results, valuesBehind } from './results.ts'
 import { SETTINGS, type Setting } from './settings.ts'
 import { meanOf, ofSetting } from './summary.ts'
@@ -38,7 +45,7 @@ export function adviceOf(results: Pick<Results, 'command' | 'config' | 'regime' 
   const falls = all.filter((one) => one.added === best.setting && isReversed(one))
   const timed = contrasts.filter(
     ({ base, added: part, metric, difference }) =>
-      EQUAL_TIME.includes(base) &&
+      isAtEqualTime(base, measured) &&
       part === best.setting &&
       metric === 'success' &&
       difference.n >= LEAST_PAIRS,
@@ -49,7 +56,7 @@ export function adviceOf(results: Pick<Results, 'command' | 'config' | 'regime' 
 function baseOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): Setting {
   const primary = primaryOf(results)
   const outcomes = ofSetting(results.rows, 'outcome-only').length > 0
-  return outcomes || primary === null ? 'outcome-only' : pairNamed(primary)[0]
+  return outcomes || primary === null ? 'outcome-only' : baseOfControl(pairNamed(primary)[0])
 }
 
 function isReversed({ verdict }: Contrast): boolean {

@@ -17,11 +17,14 @@ const POWER = 0.8
 /** Fewer pairs may agree by chance. */
 export const LEAST_PAIRS = 3
 
-/** Outcomes alone with more rollouts, or with more time. */
+/** Controls of outcomes alone, with more rollouts or more time: they have no listed pairs. */
 const CONTROLS: readonly Setting[] = ['outcome-more', 'outcome-time']
 
-/** Settings that play on for as long as another one. */
-export const EQUAL_TIME: readonly Setting[] = ['outcome-time', 'judge-time']
+/** Settings that play their base for as long as another one. */
+const AT_EQUAL_TIME: Readonly<Partial<Record<Setting, Setting>>> = {
+  'outcome-time': 'outcome-only',
+  'judge-time': 'outcome+judge',
+}
 
 /** Settings with one judge of steps beside the outcomes. */
 const JUDGED: readonly Setting[] = [
@@ -110,15 +113,25 @@ export function pairNamed(text: string): readonly [base: Setting, added: Setting
   })
 }
 
+/** Returns the setting that a control plays longer. Any other setting is its own base. */
+export function baseOfControl(setting: Setting): Setting {
+  return setting === 'outcome-more' ? 'outcome-only' : (AT_EQUAL_TIME[setting] ?? setting)
+}
+
+/** Whether a setting plays that base for as long as another one. */
+export function isAtEqualTime(setting: Setting, base: Setting): boolean {
+  return AT_EQUAL_TIME[setting] === base
+}
+
 /**
  * Returns the setting that the controls of outcomes alone are for: what the named contrast adds to them. If it adds to another setting,
- * it is the judged one of the two.
+ * it is the judged one of the two. A control in the contrast counts as its base.
  */
 export function controlledOf(results: Pick<Results, 'config' | 'regime'>): Setting {
   const primary = primaryOf(results)
   if (primary === null) return 'policy+reward'
-  const [base, added] = pairNamed(primary)
-  if (base === 'outcome-only' && !CONTROLS.includes(added)) return added
+  const [base, added] = pairNamed(primary).map(baseOfControl) as [Setting, Setting]
+  if (base === 'outcome-only' && added !== base) return added
   return [base, added].find((setting) => JUDGED.includes(setting)) ?? 'policy+reward'
 }
 

@@ -3,7 +3,7 @@
 import { isFromFolder, labelledRollouts } from '../config/labelled-rollouts.ts'
 import { changeConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
-import { controlledOf } from './contrasts.ts'
+import { baseOfControl, controlledOf } from './contrasts.ts'
 import { baseConfig, type Results } from './results.ts'
 import type { Row } from './row.ts'
 import type { Planned } from './schedule.ts'
@@ -30,6 +30,9 @@ function iterationsOf({ setting, seed }: Planned, results: Results): number | nu
   if (setting === 'outcome-more') return run.iterations + labelledIterations(seed, results)
   const timed = timedOf(setting, results)
   if (timed === null || !hasPair(timed, seed, results)) return null
+  // Later seeds play as many as earlier ones did.
+  const there = results.rows.find((row) => row.setting === setting)?.evaluations.at(-1)?.iteration
+  if (there !== undefined) return there
   // Seconds hold evaluations. Processor time holds no waiting, e.g. for pages. The control gets the more of both.
   const share = Math.max(
     medianShare(timed, results, ({ processorSeconds }) => processorSeconds),
@@ -98,22 +101,29 @@ function hasPair(timed: Timed, seed: number, results: Results): boolean {
   return timed.every((name) => rowFor(name, seed, results) !== undefined)
 }
 
-/** @throws RlError `ablate.lacks-part` if a control has nothing to follow: no labelled rollouts, or rows that nobody makes */
+/** @throws RlError `ablate.lacks-part` if a control has nothing to follow: no labelled rollouts, rows that nobody makes, or iterations that do not end a run */
 export function checkControls(runs: readonly Planned[], results: Results): void {
+  const { run } = baseConfig(results)
   for (const { setting, seed } of runs) {
+    if (baseOfControl(setting) === setting) continue
+    if (run.minutes !== undefined || run.steps !== undefined)
+      throw new RlError(
+        `setting ${setting} plays more iterations, and run.${run.steps === undefined ? 'minutes' : 'steps'} ends these runs`,
+        { code: 'ablate.lacks-part', hint: 'omit it from --settings' },
+      )
     if (setting === 'outcome-more') labelledIterations(seed, results)
     const timed = timedOf(setting, results) ?? []
     const [missing] = timed.filter(
       (name) =>
         rowFor(name, seed, results) === undefined &&
-        !runs.some((run) => run.setting === name && run.seed === seed),
+        !runs.some((other) => other.setting === name && other.seed === seed),
     )
     if (missing !== undefined)
       throw new RlError(
         `setting ${setting} plays ${timed[0]} as long as ${timed[1]}, and ${missing} is not played`,
         {
           code: 'ablate.lacks-part',
-          hint: `add ${timed.join(' and ')} to --settings${setting === 'outcome-time' ? `, or name another part, e.g. --set evaluation.contrast='outcome+estimate - outcome-only'` : ''}`,
+          hint: `add ${timed.join(' and ')} to --settings${setting === 'outcome-time' ? `, or begin with another part, e.g. --set evaluation.contrast='outcome+estimate - outcome-only'` : ''}`,
         },
       )
   }

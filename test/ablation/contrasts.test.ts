@@ -186,6 +186,13 @@ test('advice says what is left of a gain at equal time, and if more iterations d
   const beside = { 'outcome+judge': 50, 'judge-time': 60, 'outcome+judge+environment': 75 } as const
   const rewritten = adviceOf(resultsOf(beside, 'outcome+judge+environment - outcome+judge'))
   assert.match(rewritten ?? '', /; at equal time the gain is \+15\.\d points on in-domain/)
+  const timed = adviceOf(resultsOf(beside, 'outcome+judge+environment - judge-time'))
+  assert.match(timed ?? '', /rose by \+25\.\d.*; at equal time the gain is \+15\.\d points on in-domain/)
+  const other = adviceOf(
+    resultsOf({ ...beside, 'outcome-only': 45 }, 'outcome+judge+environment - outcome+judge'),
+  )
+  assert.match(other ?? '', /rose by \+3\d\./)
+  assert.not.match(other ?? '', /equal time/, 'time of another base than that of the gain')
 })
 
 test.run()

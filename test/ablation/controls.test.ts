@@ -109,9 +109,13 @@ test('controls wait for all planned pairs, so that they play the same number of 
     async play(run) {
       const { setting, seed } = run
       const seconds = setting === 'outcome-only' ? 60 : 120 * seed
-      if (setting === 'outcome-time')
-        played.push(`${seed} ${wordsOfRun(run, { ...empty, rows: there }).at(-1)}`)
-      there.push(rowWith(setting, seed, 1, 1, { seconds }))
+      const words = wordsOfRun(run, { ...empty, rows: there })
+      if (setting === 'outcome-time') played.push(`${seed} ${words.at(-1)}`)
+      const iteration = Number(words.at(-1)?.split('=')[1])
+      const evaluations = [{ iteration, split: 'in-domain', successes: 1, n: 100, steps: 12 }]
+      there.push(
+        rowWith(setting, seed, 1, 1, { seconds, ...(setting === 'outcome-time' && { evaluations }) }),
+      )
     },
   })
   assert.equal(played, ['1 run.iterations=60', '2 run.iterations=60', '3 run.iterations=60'])
@@ -143,6 +147,48 @@ test('rewritten tasks have controls of equal time too, and none of as many label
     () => checkControls([beside], { ...weak, rows: judged.slice(1) }),
     /outcome\+judge is not played/,
   )
+})
+
+test('seeds that come later play as many iterations as the controls that are there', () => {
+  const pool = newResults('x', loadConfig({ file: 'config/regimes/small-pool.yaml' }))
+  const evaluations = [{ iteration: 71, split: 'in-domain', successes: 1, n: 100, steps: 12 }]
+  const rows = [1, 2].flatMap((seed) => [
+    rowWith('outcome-only', seed, 1, 1, { seconds: 60 }),
+    rowWith('outcome+environment', seed, 1, 1, { seconds: 75 }),
+  ])
+  const there = [...rows, rowWith('outcome-time', 1, 1, 1, { evaluations })]
+  const run = { setting: 'outcome-time', seed: 2 } as const
+  assert.ok(wordsOfRun(run, { ...pool, rows }).includes('run.iterations=50'))
+  assert.ok(wordsOfRun(run, { ...pool, rows: there }).includes('run.iterations=71'))
+})
+
+test('a run that steps or minutes end has no controls by iterations', () => {
+  for (const [set, key] of [
+    ['run.steps=12000', 'run.steps'],
+    ['run.minutes=3', 'run.minutes'],
+  ] as const) {
+    const ended = newResults('x', loadConfig({ file: 'config/ablation.yaml', set: [set] }))
+    const rows = [rowWith('outcome-only', 1, 1, 1), rowWith('policy+reward', 1, 1, 1)]
+    for (const setting of ['outcome-time', 'outcome-more'] as const)
+      assert.throws(
+        () => checkControls([{ setting, seed: 1 }], { ...ended, rows }),
+        new RegExp(`${setting} plays more iterations, and ${key} ends`),
+      )
+    checkControls([{ setting: 'outcome-only', seed: 1 }], ended)
+  }
+})
+
+test('a contrast at equal time is of the part that it names', () => {
+  for (const [contrast, part] of [
+    ['outcome+environment - outcome-time', 'outcome+environment'],
+    ['outcome+judge+environment - judge-time', 'outcome+judge'],
+  ] as const) {
+    const set = [`evaluation.contrast=${contrast}`]
+    const named = newResults('x', loadConfig({ file: 'config/regimes/weak-pool.yaml', set }))
+    const rows = [rowWith('outcome-only', 1, 1, 1, { seconds: 60 }), rowWith(part, 1, 1, 1, { seconds: 120 })]
+    const run = { setting: 'outcome-time', seed: 1 } as const
+    assert.ok(wordsOfRun(run, { ...named, rows }).includes('run.iterations=120'), contrast)
+  }
 })
 
 test('a control that the contrast itself names does not wait for itself', () => {
