@@ -1,12 +1,6 @@
 /** Two sentences for who asks which parts pay on tasks of their own: which keys to set, and why. */
-import {
-  baseOfControl,
-  type Contrast,
-  contrastsOf,
-  isAtEqualTime,
-  LEAST_PAIRS,
-  pairNamed,
-} from './contrasts.ts'
+import { type Contrast, contrastsOf, LEAST_PAIRS } from './contrasts.ts'
+import { baseOf, pairNamed, timedOf } from './named-pair.ts'
 import { primaryOf, type Results, valuesBehind } from './results.ts'
 import { SETTINGS, type Setting } from './settings.ts'
 import { meanOf, ofSetting } from './summary.ts'
@@ -30,7 +24,7 @@ const CHOSEN: readonly Setting[] = [
 
 /** @returns null if no setting that a user may choose stands beside the base: outcomes alone, else the base of the named contrast */
 export function adviceOf(results: Pick<Results, 'command' | 'config' | 'regime' | 'rows'>): string | null {
-  const measured = baseOf(results)
+  const measured = measuredBase(results)
   const contrasts = contrastsOf(results)
   const all = contrasts.filter(({ base, added }) => base === measured && CHOSEN.includes(added))
   const added = all.filter(({ metric }) => metric === 'success')
@@ -45,7 +39,7 @@ export function adviceOf(results: Pick<Results, 'command' | 'config' | 'regime' 
   const falls = all.filter((one) => one.added === best.setting && isReversed(one))
   const timed = contrasts.filter(
     ({ base, added: part, metric, difference }) =>
-      isAtEqualTime(base, measured) &&
+      timedOf(base, results)?.[0] === measured &&
       part === best.setting &&
       metric === 'success' &&
       difference.n >= LEAST_PAIRS,
@@ -53,10 +47,10 @@ export function adviceOf(results: Pick<Results, 'command' | 'config' | 'regime' 
   return some(results, measured, best.setting, { own: best.own, falls, timed })
 }
 
-function baseOf(results: Pick<Results, 'config' | 'regime' | 'rows'>): Setting {
+function measuredBase(results: Pick<Results, 'config' | 'regime' | 'rows'>): Setting {
   const primary = primaryOf(results)
   const outcomes = ofSetting(results.rows, 'outcome-only').length > 0
-  return outcomes || primary === null ? 'outcome-only' : baseOfControl(pairNamed(primary)[0])
+  return outcomes || primary === null ? 'outcome-only' : baseOf(pairNamed(primary)[0])
 }
 
 function isReversed({ verdict }: Contrast): boolean {

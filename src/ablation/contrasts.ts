@@ -2,13 +2,12 @@
  * Paired differences between settings, as claims. One is named before the runs, and stands alone. The others are
  * tested together: Holm's step-down procedure (Holm 1979) keeps the chance of any false claim at 5 %.
  */
-import { RlError } from '../errors.ts'
 import { type Estimate, studentP, studentQuantile } from '../learning/interval.ts'
 import { stableMean, stableSum } from '../learning/moments.ts'
-import { rightNames } from './regimes.ts'
+import { controlPairs, pairNamed } from './named-pair.ts'
 import { primaryOf, type Results } from './results.ts'
 import type { Row } from './row.ts'
-import { SETTING_NAMES, type Setting } from './settings.ts'
+import type { Setting } from './settings.ts'
 import { COMPARISONS, COOLER, ofSetting, settingsIn, splitsIn } from './summary.ts'
 
 const ALPHA = 0.05
@@ -16,24 +15,6 @@ const ALPHA = 0.05
 const POWER = 0.8
 /** Fewer pairs may agree by chance. */
 export const LEAST_PAIRS = 3
-
-/** Controls of outcomes alone, with more rollouts or more time: they have no listed pairs. */
-const CONTROLS: readonly Setting[] = ['outcome-more', 'outcome-time']
-
-/** Settings that play their base for as long as another one. */
-const AT_EQUAL_TIME: Readonly<Partial<Record<Setting, Setting>>> = {
-  'outcome-time': 'outcome-only',
-  'judge-time': 'outcome+judge',
-}
-
-/** Settings with one judge of steps beside the outcomes. */
-const JUDGED: readonly Setting[] = [
-  'policy+reward',
-  'outcome+judge',
-  'outcome+judge-bests',
-  'outcome+estimate',
-  'outcome+estimate-bests',
-]
 
 /**
  * `best of N` is the success of the programs that the written unit tests choose, and `unit tests` the share of these that are right.
@@ -72,8 +53,7 @@ export function contrastsOf(results: Pick<Results, 'config' | 'regime' | 'rows'>
   const [first] = splitsIn(rows)
   const primary = primaryOf(results)
   const named = primary === null ? null : pairNamed(primary)
-  const controlled = controlledOf(results)
-  const pairs = [...COMPARISONS, ...CONTROLS.map((control) => [control, controlled] as const)]
+  const pairs = [...COMPARISONS, ...controlPairs(results)]
   const isListed = named === null || pairs.some((pair) => isPair(pair, named))
   const listed = isListed ? pairs : [named, ...pairs]
   const all = [...listed, ...settingsIn(rows).map((setting) => [setting, setting] as const)]
@@ -95,44 +75,6 @@ export function contrastsOf(results: Pick<Results, 'config' | 'regime' | 'rows'>
     ...(chosen ? [{ ...decided(chosen, chosen.p, ALPHA), primary: true }] : []),
     ...byHolm(measured.filter((one) => one !== chosen)),
   ]
-}
-
-/**
- * Returns the settings of a contrast, `added - base`.
- * @throws RlError `ablate.bad-contrast`
- * @example pairNamed('policy+reward - outcome-only') // ['outcome-only', 'policy+reward']
- */
-export function pairNamed(text: string): readonly [base: Setting, added: Setting] {
-  const names = text.split(' - ').map((name) => name.trim())
-  const [added, base] = names.map((name) => SETTING_NAMES.find((one) => one === name))
-  if (names.length === 2 && base !== undefined && added !== undefined && base !== added) return [base, added]
-  const odd = names.find((name) => !SETTING_NAMES.some((one) => one === name))
-  throw new RlError(`evaluation.contrast '${text}' names no two settings`, {
-    code: 'ablate.bad-contrast',
-    hint: `write 'added - base', two settings${odd === undefined ? '' : `; '${odd}' is none: ${rightNames(odd, SETTING_NAMES)}`}`,
-  })
-}
-
-/** Returns the setting that a control plays longer. Any other setting is its own base. */
-export function baseOfControl(setting: Setting): Setting {
-  return setting === 'outcome-more' ? 'outcome-only' : (AT_EQUAL_TIME[setting] ?? setting)
-}
-
-/** Whether a setting plays that base for as long as another one. */
-export function isAtEqualTime(setting: Setting, base: Setting): boolean {
-  return AT_EQUAL_TIME[setting] === base
-}
-
-/**
- * Returns the setting that the controls of outcomes alone are for: what the named contrast adds to them. If it adds to another setting,
- * it is the judged one of the two. A control in the contrast counts as its base.
- */
-export function controlledOf(results: Pick<Results, 'config' | 'regime'>): Setting {
-  const primary = primaryOf(results)
-  if (primary === null) return 'policy+reward'
-  const [base, added] = pairNamed(primary).map(baseOfControl) as [Setting, Setting]
-  if (base === 'outcome-only' && added !== base) return added
-  return [base, added].find((setting) => JUDGED.includes(setting)) ?? 'policy+reward'
 }
 
 function isPair([base, added]: readonly [Setting, Setting], other: readonly [Setting, Setting]): boolean {

@@ -3,20 +3,13 @@
 import { isFromFolder, labelledRollouts } from '../config/labelled-rollouts.ts'
 import { changeConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
-import { baseOfControl, controlledOf } from './contrasts.ts'
+import { baseOf, partOf, timedOf } from './named-pair.ts'
 import { baseConfig, type Results } from './results.ts'
 import type { Row } from './row.ts'
 import type { Planned } from './schedule.ts'
 import { type Setting, wordsOf } from './settings.ts'
 
-type Named = Pick<Results, 'config' | 'regime'>
-type Timed = readonly [base: Setting, part: Setting]
-
-/** Returns the base that a control plays on and the part that it lasts as long as. Null: the setting is no control of time. */
-function timedOf(setting: Setting, results: Named): Timed | null {
-  if (setting === 'outcome-time') return ['outcome-only', controlledOf(results)]
-  return setting === 'judge-time' ? ['outcome+judge', 'outcome+judge+environment'] : null
-}
+type Timed = NonNullable<ReturnType<typeof timedOf>>
 
 /** Returns the words of `--set` of a run. Controls have iterations of their own. */
 export function wordsOfRun({ setting, seed }: Planned, results: Results): readonly string[] {
@@ -45,7 +38,7 @@ function iterationsOf({ setting, seed }: Planned, results: Results): number | nu
 function labelledIterations(seed: number, results: Results): number {
   const config = baseConfig(results)
   const { environment } = config
-  const part = controlledOf(results)
+  const part = partOf(results)
   const judged = changeConfig(config, wordsOf(part, seed, results.taskSeed))
   if (isFromFolder(judged))
     throw new RlError(
@@ -105,7 +98,7 @@ function hasPair(timed: Timed, seed: number, results: Results): boolean {
 export function checkControls(runs: readonly Planned[], results: Results): void {
   const { run } = baseConfig(results)
   for (const { setting, seed } of runs) {
-    if (baseOfControl(setting) === setting) continue
+    if (baseOf(setting) === setting) continue
     if (run.minutes !== undefined || run.steps !== undefined)
       throw new RlError(
         `setting ${setting} plays more iterations, and run.${run.steps === undefined ? 'minutes' : 'steps'} ends these runs`,

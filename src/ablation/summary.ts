@@ -35,7 +35,6 @@ export const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
   ['outcome+judge-bests', 'outcome+judge-bests+environment'],
   ['outcome-only', 'outcome+judge-bests+environment'],
   ['outcome+judge', 'outcome+judge+environment'],
-  ['judge-time', 'outcome+judge+environment'],
   ['outcome-only', 'outcome+judge+environment'],
   ['outcome-only', 'outcome-separate'],
   ['outcome-separate', 'outcome+judge'],
